@@ -1,0 +1,352 @@
+"""What happens, as typed events, and the emitter that hands them to listeners.
+
+| event | when | fields beside the head |
+|---|---|---|
+| `run.start` | a drive of a run begins | `input` |
+| `run.answer` | the answer is there | `text` |
+| `run.finish` | the run ended or waits | `status`, `code`, `reason`, `usage`, `cost_usd` |
+| `model.start` | a request goes out | `request` |
+| `model.delta` | a piece of a reply (provisional: a new attempt discards it) | `delta` |
+| `model.retry` | a further attempt follows | `error`, `code` |
+| `model.reply` | the whole reply is journalled | `reply`, `seconds` |
+| `model.error` | no attempt succeeded | `error`, `code` |
+| `tool.start` | a call enters the pipeline, once | `call` |
+| `tool.retry` | a further attempt follows | `call`, `error` |
+| `tool.success` / `tool.error` | the result is there | `call`, `result`, `seconds` |
+| `tool.finish` | the call left the pipeline, once, refusals included | `call`, `result` |
+| `boundary.verdict` | the boundary has spoken | `verdict` |
+| `constraint.proposed` | a rule was read out of the user's words | `constraint` |
+| `action.asked` / `action.decided` / `action.done` | the life of a pending action | `action` |
+
+Source: SPEC G7.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, ClassVar, TypeAlias
+
+from backstay.core.messages import Delta, ModelReply, ModelRequest, ToolCall, ToolResult, Usage
+
+_log = logging.getLogger("backstay.events")
+
+
+@dataclass(slots=True)
+class Event:
+    """One thing that happened. Not frozen, because events are hot; listeners change nothing all the same."""
+
+    name: ClassVar[str] = "*"
+    trace_id: str
+    span_id: str
+    parent_id: str | None
+    run_id: str
+    agent: str
+    step: int
+    attempt: int
+    at: float
+    """Seconds since 1970."""
+    seq: int | None
+    """Place in the session's journal; None while provisional."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunStart(Event):
+    """A drive of a run begins; after a resume it is raised again."""
+
+    name: ClassVar[str] = "run.start"
+    input: str
+    resumed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class RunAnswer(Event):
+    """The answer is there; memory may still be rewritten."""
+
+    name: ClassVar[str] = "run.answer"
+    text: str
+
+
+@dataclass(slots=True, kw_only=True)
+class RunFinish(Event):
+    """The run ended, or waits for somebody."""
+
+    name: ClassVar[str] = "run.finish"
+    status: str
+    code: str
+    reason: str
+    usage: Usage
+    cost_usd: Decimal | None
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelStart(Event):
+    """A request goes out."""
+
+    name: ClassVar[str] = "model.start"
+    request: ModelRequest
+    model: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelDelta(Event):
+    """A piece of a reply. A later attempt of the same step discards what earlier ones sent."""
+
+    name: ClassVar[str] = "model.delta"
+    delta: Delta
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelRetry(Event):
+    """The attempt failed and another follows."""
+
+    name: ClassVar[str] = "model.retry"
+    error: str
+    code: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelAnswered(Event):
+    """The whole reply is journalled."""
+
+    name: ClassVar[str] = "model.reply"
+    reply: ModelReply
+    seconds: float
+
+
+@dataclass(slots=True, kw_only=True)
+class ModelFailed(Event):
+    """No attempt succeeded."""
+
+    name: ClassVar[str] = "model.error"
+    error: str
+    code: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolStart(Event):
+    """A call enters the pipeline. Exactly one per call."""
+
+    name: ClassVar[str] = "tool.start"
+    call: ToolCall
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolRetry(Event):
+    """An attempt failed and another follows."""
+
+    name: ClassVar[str] = "tool.retry"
+    call: ToolCall
+    error: str
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolSuccess(Event):
+    """The tool, a cache or a middleware answered."""
+
+    name: ClassVar[str] = "tool.success"
+    call: ToolCall
+    result: ToolResult
+    seconds: float
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolFailed(Event):
+    """The call was refused, or the tool failed."""
+
+    name: ClassVar[str] = "tool.error"
+    call: ToolCall
+    result: ToolResult
+    seconds: float
+
+
+@dataclass(slots=True, kw_only=True)
+class ToolFinish(Event):
+    """The call left the pipeline. Exactly one per call, refusals included."""
+
+    name: ClassVar[str] = "tool.finish"
+    call: ToolCall
+    result: ToolResult
+    seconds: float
+
+
+@dataclass(slots=True, kw_only=True)
+class BoundaryVerdict(Event):
+    """The boundary has spoken about a call."""
+
+    name: ClassVar[str] = "boundary.verdict"
+    verdict: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class ConstraintProposed(Event):
+    """A rule was read out of the user's own words; it is in force where it is stricter."""
+
+    name: ClassVar[str] = "constraint.proposed"
+    constraint: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class ActionAsked(Event):
+    """A pending action waits for a person."""
+
+    name: ClassVar[str] = "action.asked"
+    action: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class ActionDecided(Event):
+    """Somebody decided a pending action."""
+
+    name: ClassVar[str] = "action.decided"
+    action: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class ActionDone(Event):
+    """A decided action was carried out, refused, or found stale or in doubt."""
+
+    name: ClassVar[str] = "action.done"
+    action: Any
+
+
+Listener: TypeAlias = Callable[[Any], object]
+Matcher: TypeAlias = "type[Event] | str | Callable[[Event], bool]"
+
+
+@dataclass(slots=True, eq=False)
+class _Subscription:
+    matcher: Matcher
+    listener: Listener
+    once: bool
+    spent: bool = field(default=False)
+
+
+class Emitter:
+    """Hands events to listeners: at once, in the order they were added, swallowing what they raise.
+
+    A listener that raises is logged and the run goes on. With no listener for a kind `wants` is False and nobody builds
+    the event. Events raised in another thread are handed over to the loop that the emitter was made in.
+
+    Args:
+        *above: emitters whose listeners hear everything this one hears as well, before its own.
+    """
+
+    __slots__ = ("_above", "_by_kind", "_loop", "_nested", "_seen", "_subscriptions", "_thread", "_version")
+
+    def __init__(self, *above: Emitter) -> None:
+        self._above = above
+        self._nested: list[Emitter] = []
+        self._subscriptions: list[_Subscription] = []
+        self._by_kind: dict[type[Event], tuple[tuple[_Subscription, Emitter], ...]] = {}
+        self._version = 0
+        self._seen = -1
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = 0
+
+    def on(self, matcher: Matcher, listener: Listener | None = None, *, once: bool = False) -> Callable[[], None] | Any:
+        """Add a listener; returns a function that removes it. Without a listener it is a decorator.
+
+        Args:
+            matcher: an event class, an event's name, `*` (all events of this emitter's own runs), `**` (those of
+                runs inside them too), or a function of the event.
+            listener: called with the event; it must return at once and changes nothing.
+            once: removed after the first event it hears.
+        """
+        if listener is None:
+
+            def decorate(function: Listener) -> Listener:
+                self.on(matcher, function, once=once)
+                return function
+
+            return decorate
+        subscription = _Subscription(matcher, listener, once)
+        self._subscriptions.append(subscription)
+        self._version += 1
+
+        def off() -> None:
+            if subscription in self._subscriptions:
+                self._subscriptions.remove(subscription)
+                self._version += 1
+
+        return off
+
+    def pipe(self, target: Emitter) -> None:
+        """Let `target` hear everything this emitter hears, as events of a run inside its own."""
+        self._nested.append(target)
+        self._version += 1
+
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Name the loop that events from other threads are handed to."""
+        self._loop = loop
+        self._thread = threading.get_ident()
+
+    @property
+    def version(self) -> int:
+        """Grows with every change of this emitter or of those above it."""
+        total = self._version
+        for emitter in self._above:
+            total += emitter.version
+        for emitter in self._nested:
+            total += emitter.version
+        return total
+
+    def wants(self, kind: type[Event]) -> bool:
+        """Whether anybody listens to this kind of event."""
+        return bool(self._listeners(kind))
+
+    def __call__(self, event: Event) -> None:
+        """Hand the event to its listeners."""
+        if self._loop is not None and threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._deliver, event)
+        else:
+            self._deliver(event)
+
+    def _deliver(self, event: Event) -> None:
+        for subscription, owner in self._listeners(type(event)):
+            if subscription.spent:
+                continue
+            matcher = subscription.matcher
+            try:
+                if not isinstance(matcher, str | type) and not matcher(event):
+                    continue
+                if subscription.once:
+                    subscription.spent = True
+                    owner._subscriptions.remove(subscription)
+                    owner._version += 1
+                subscription.listener(event)
+            except Exception:
+                _log.exception("a listener of %s raised; the run goes on", event.name)
+
+    def _listeners(self, kind: type[Event]) -> tuple[tuple[_Subscription, Emitter], ...]:
+        version = self.version
+        if version != self._seen:
+            self._by_kind.clear()
+            self._seen = version
+        found = self._by_kind.get(kind)
+        if found is None:
+            found = self._by_kind[kind] = tuple(self._matching(kind, nested=False))
+        return found
+
+    def _matching(self, kind: type[Event], *, nested: bool) -> list[tuple[_Subscription, Emitter]]:
+        found = [pair for emitter in self._above for pair in emitter._matching(kind, nested=nested)]
+        found += [(one, self) for one in self._subscriptions if _matches(one.matcher, kind, nested)]
+        for emitter in self._nested:
+            found += emitter._matching(kind, nested=True)
+        return found
+
+
+def _matches(matcher: Matcher, kind: type[Event], nested: bool) -> bool:
+    if isinstance(matcher, str):
+        return matcher in ("**", kind.name) or (matcher == "*" and not nested)
+    if isinstance(matcher, type):
+        return issubclass(kind, matcher)
+    return True
+
+
+events = Emitter()
+"""The process-wide emitter: what listens here hears every run of this process."""
