@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
+from backstay.core.canon import EMPTY
 from backstay.core.messages import Args
 
 Author: TypeAlias = Literal["developer", "operator", "user"]
@@ -41,7 +42,7 @@ class Constraint:
     agents: tuple[str, ...] = ()
     until: str | None = None
     """End of its life: None for the session, `run`, or an ISO time."""
-    bind: Mapping[str, str] = MappingProxyType({})
+    bind: Mapping[str, str] = EMPTY
     """`{"meaning": "money"}`, `{"meaning": "window"}` or `{"argument": "amount"}`; empty: the call as a whole."""
     check: Args | None = None
     """The predicate, in the language of `predicates.py`; None is advisory: shown, never pretended to be enforced."""
@@ -56,3 +57,10 @@ class Constraint:
     def is_active(self) -> bool:
         """Whether it is in force: confirmed, or proposed (then a break asks instead of being refused)."""
         return self.status in ("proposed", "confirmed")
+
+
+def selects(bind: str, meaning: str) -> bool:
+    """Whether a rule about `bind` (`money`, `window`, `quantity:items`) concerns an argument that means `meaning`."""
+    if bind == "window":
+        return meaning == "quantity:days" or meaning.startswith("date_range:")
+    return meaning == bind or meaning.startswith(f"{bind}:")

@@ -1,1 +1,1 @@
-"""TODO"""
+"""The ground: types, errors, events, context, schema. No I/O."""

@@ -26,6 +26,9 @@ class FrozenDict(dict[str, Any]):
     __ior__ = _refuse
     update = clear = pop = popitem = setdefault = _refuse
 
+    def __hash__(self) -> int:  # type: ignore[override]  # frozen, so unlike a dict it has one
+        return hash(tuple(sorted(self)))
+
     def __copy__(self) -> FrozenDict:
         return self
 
@@ -34,6 +37,10 @@ class FrozenDict(dict[str, Any]):
 
     def __reduce__(self) -> tuple[type[FrozenDict], tuple[dict[str, Any]]]:
         return FrozenDict, (dict(self),)
+
+
+EMPTY = FrozenDict()
+"""The JSON object without anything in it."""
 
 
 def freeze(value: Any) -> Json:

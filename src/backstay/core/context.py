@@ -6,15 +6,15 @@ Source: SPEC T10, B22, G2.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from logging import Logger
-from types import MappingProxyType
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-from backstay.core.canon import FrozenDict
+from backstay.core.canon import EMPTY
 from backstay.core.messages import PLAIN, Args, Json, Label, Risk, ToolCall, ToolResult
 
 D = TypeVar("D")
@@ -34,7 +34,7 @@ class Principal:
     tenant: str = ""
     kind: PrincipalKind = "anonymous"
     roles: frozenset[str] = frozenset()
-    claims: Args = field(default_factory=FrozenDict)
+    claims: Args = EMPTY
     locale: str = "en"
     """BCP 47 tag of texts for this person: `en`, `zh`."""
     zone: str = "UTC"
@@ -56,10 +56,10 @@ class ToolFacts:
     """Arguments that name a destination: an address, an id, an amount, a path."""
     texts: frozenset[str] = frozenset()
     """Arguments that are free text."""
-    meanings: Mapping[str, str] = MappingProxyType({})
+    meanings: Mapping[str, str] = EMPTY
     """Argument → meaning, such as `money:EUR`, `quantity:days`, `id:order`, `date_range:start`."""
     label: Label = PLAIN
-    field_labels: Mapping[str, Label] = MappingProxyType({})
+    field_labels: Mapping[str, Label] = EMPTY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +188,12 @@ class RunContext(Generic[D]):
     call: ToolCall | None = None
     idempotency_key: str | None = None
     """The same for every attempt at one effect: run id and call slot, never the arguments."""
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """Waits so many seconds; cancellable."""
+    result_tokens: int = 4_000
+    """How much of a result a model is shown at once, in tokens."""
+    nested: int = 0
+    """Calls that this call's body has made itself, counted to tell their effects apart."""
 
     @property
     def agent(self) -> str:
@@ -231,6 +237,8 @@ class RunContext(Generic[D]):
             around=self.around,
             call=call,
             idempotency_key=key,
+            sleep=self.sleep,
+            result_tokens=self.result_tokens,
         )
 
 

@@ -2,13 +2,13 @@
 
 | event | when | fields beside the head |
 |---|---|---|
-| `run.start` | a drive of a run begins | `input` |
+| `run.start` | a drive of a run begins | `session_id`, `input`, `resumed` |
 | `run.answer` | the answer is there | `text` |
 | `run.finish` | the run ended or waits | `status`, `code`, `reason`, `usage`, `cost_usd` |
 | `model.start` | a request goes out | `request` |
 | `model.delta` | a piece of a reply (provisional: a new attempt discards it) | `delta` |
 | `model.retry` | a further attempt follows | `error`, `code` |
-| `model.reply` | the whole reply is journalled | `reply`, `seconds` |
+| `model.reply` | the whole reply is journalled | `reply`, `seconds`, `cost_usd` |
 | `model.error` | no attempt succeeded | `error`, `code` |
 | `tool.start` | a call enters the pipeline, once | `call` |
 | `tool.retry` | a further attempt follows | `call`, `error` |
@@ -59,6 +59,7 @@ class RunStart(Event):
     """A drive of a run begins; after a resume it is raised again."""
 
     name: ClassVar[str] = "run.start"
+    session_id: str
     input: str
     resumed: bool = False
 
@@ -116,6 +117,7 @@ class ModelAnswered(Event):
     name: ClassVar[str] = "model.reply"
     reply: ModelReply
     seconds: float
+    cost_usd: Decimal | None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Memory: what of a session a model is shown, and how it stays valid."""

@@ -1,0 +1,42 @@
+# Every target does its own set-up. PYTHON picks the interpreter (3.11 or newer).
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo "$$p"; break; }; done)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: run test lint fmt bench docs clean
+
+run: $(READY) ## the order desk: on a terminal or not
+	@$(BIN)/python -m examples.order_desk.demo
+
+test: $(READY)
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY)
+	$(BIN)/ruff check src tests examples bench
+	$(BIN)/ruff format --check src tests examples bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fmt: $(READY)
+	$(BIN)/ruff check --fix src tests examples bench
+	$(BIN)/ruff format src tests examples bench
+
+bench: $(READY)
+	@$(BIN)/python -m bench $(ARGS)
+
+docs: $(READY) ## the pages are Markdown; this checks every link and runs every example
+	@$(BIN)/python -m pytest tests/docs $(ARGS)
+
+$(READY): pyproject.toml
+	@test -n "$(PYTHON)" || { \
+		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+			apt-get update -q && apt-get install -y -q python3 python3-venv; \
+		else echo "Python 3.11 or newer with venv is needed: on Debian, apt-get install python3 python3-venv" >&2; exit 1; fi; }
+	@test -x $(BIN)/python || $${PYTHON_FOR_VENV:-$$(for p in $(PYTHON) python3; do echo $$p; break; done)} -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 2>&1 | grep -v '^WARNING: Location' || true
+	@$(BIN)/python -c 'import backstay, pytest'
+	@touch $@
+
+clean:
+	rm -rf .venv .venv-peer build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .backstay

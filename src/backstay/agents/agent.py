@@ -1,0 +1,434 @@
+"""`Agent`: the front of a definition. It keeps no conversation; any number of runs may use it at once.
+
+Source: SPEC G1, G2, G3, G9, G10; DESIGN 5, 8.9, 8.12.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
+from inspect import isawaitable
+from typing import Any, Generic, TypeVar
+
+from backstay.agents.decide import decide
+from backstay.agents.definition import Definition, Instructions, check_limits, compile_rules
+from backstay.agents.drive import LEASE_SECONDS, Approver, Given, drive, drive_claimed, live, told
+from backstay.agents.middleware import Chains, Middleware
+from backstay.agents.own_tools import RecallTool
+from backstay.agents.result import RunResult
+from backstay.agents.stream import RunStream
+from backstay.boundary.actions import PendingAction
+from backstay.boundary.judge import Presence
+from backstay.boundary.policy import Boundary, Limits
+from backstay.core.canon import freeze
+from backstay.core.context import Principal, RunContext
+from backstay.core.errors import AppError, SetupError
+from backstay.core.events import Emitter, Listener, Matcher, events
+from backstay.core.ids import new_id, new_trace_id
+from backstay.core.messages import PLAIN, Args, Json, Label, Media, Message, Text
+from backstay.memory.history import make_valid
+from backstay.models.model import ChatModel
+from backstay.models.names import resolve
+from backstay.store.memory import MemoryStore
+from backstay.store.protocol import RunStore
+from backstay.store.records import ENDED, Fence, Input, Record, RunRow
+from backstay.tools.outside import LOCAL, outside_context
+from backstay.tools.tool import Tool
+from backstay.tools.toolset import Toolset
+
+D = TypeVar("D")
+_WAITS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
+"""Seconds between looks at a session that another run holds; the last goes on."""
+
+
+class Agent(Generic[D]):
+    """An agent: a model, what it is told, what it can do, and the boundary around it.
+
+    Args:
+        model: `"provider:model"` or a model object.
+        name: names it in traces, approvals and runs; a resuming process finds it by this name.
+        description: what it is good for, in one line.
+        instructions: the system text, or a function of the run's context that returns it.
+        tools: what it can do; high ones are proposed to a person, never shown to the model.
+        boundary: rules and limits.
+        middleware: outermost first.
+        deps_for: makes what a run needs from principal and run id, when a process resumes a run it did not start.
+        approver: asked about pending actions between steps; without one they wait in the inbox.
+        settings: temperature and the like, passed on to the model.
+        concurrency: calls of one step that run at once.
+        version: a label of this definition; part of its digest.
+
+    Raises:
+        SetupError: for anything that could not work at run time: two tools of one name, a tool of unknown risk, a rule
+            about an argument nobody has, a cost limit on a model without a price.
+    """
+
+    def __init__(
+        self,
+        model: str | ChatModel | None = None,
+        *,
+        name: str = "agent",
+        description: str = "",
+        instructions: Instructions = "",
+        tools: Iterable[Tool] = (),
+        boundary: Boundary | None = None,
+        middleware: Sequence[Middleware] = (),
+        deps_for: Callable[[Principal, str], object] | None = None,
+        approver: Approver | None = None,
+        settings: Args | None = None,
+        concurrency: int = 8,
+        version: str = "",
+    ) -> None:
+        if model is None:
+            raise AppError(
+                'Agent() names no model: give it "provider:model" or a model object', code="model.unknown"
+            )
+        if not name:
+            raise SetupError("an agent needs a name: runs and approvals find it by it", code="agent.name")
+        resolved, policy = resolve(model), boundary or Boundary()
+        toolset = Toolset([*tools, RecallTool()])
+        check_limits(policy.limits, resolved)
+        rules, reports = compile_rules(policy, toolset)
+        self.definition = Definition(
+            name=name,
+            description=description,
+            instructions=instructions,
+            model=resolved,
+            toolset=toolset,
+            boundary=policy,
+            constraints=rules,
+            chains=Chains(middleware),
+            deps_for=deps_for,
+            settings=settings,
+            concurrency=concurrency,
+            version=version,
+            reports=reports,
+        )
+        self.approver = approver
+        self._emitter = Emitter(events)
+        self._store: RunStore | None = None
+        self._owner = new_id("o")
+
+    def __repr__(self) -> str:
+        return f"<agent {self.name}>"
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.definition.name
+
+    @property
+    def store(self) -> RunStore:
+        """The store of runs that name no other: in memory, made at first use."""
+        if self._store is None:
+            self._store = MemoryStore()
+        return self._store
+
+    def on(self, matcher: Matcher, listener: Listener | None = None, *, once: bool = False) -> Any:
+        """Listen to every run of this agent; see `Emitter.on`."""
+        return self._emitter.on(matcher, listener, once=once)
+
+    async def run(
+        self,
+        input: str | Sequence[Text | Media],
+        *,
+        session: str | None = None,
+        principal: Principal = LOCAL,
+        deps: D | None = None,
+        model: str | ChatModel | None = None,
+        limits: Limits | None = None,
+        history: Sequence[Message] = (),
+        label: Label = PLAIN,
+        metadata: Args | None = None,
+        store: RunStore | None = None,
+        presence: Presence = "inbox",
+        approver: Approver | None = None,
+        on: Listener | None = None,
+        dedup: str | None = None,
+    ) -> RunResult[str]:
+        """Answer one input.
+
+        Args:
+            input: the user's turn, as text or as parts.
+            session: id of a conversation, made at its first use. None: a conversation of this one run.
+            principal: who it is for; by default this program itself, as a developer.
+            deps: what tools get as `ctx.deps`; never stored, never shown.
+            model: another model for this run.
+            limits: other limits for this input.
+            history: earlier messages from outside, for the first run of a session; made valid.
+            label: how far the input may be believed.
+            metadata: kept with the input.
+            store: where it is journalled; by default the agent's own memory store.
+            presence: `inbox` (questions wait), `unattended` (whatever would ask is refused).
+            approver: asked between steps, in place of the agent's.
+            on: a listener of this run's events.
+            dedup: a key that starts at most one run; a second call returns the first one's state.
+
+        Returns:
+            How the run stands; see `RunResult.status`. If the session is at work, the turn waits for it.
+
+        Raises:
+            SetupError: for what could not work; nothing has run then.
+            StoreError: when the journal cannot be written.
+        """
+        start = _Start(self, store or self.store)
+        given = self._given(deps, model, approver)
+        body = await self._input(input, given, principal, limits, history, label, metadata, presence)
+        return await start.run(body, session, principal, given, self._listened(on), dedup)
+
+    def run_stream(self, input: str | Sequence[Text | Media], **options: Any) -> RunStream:
+        """Answer one input as a stream of events: `async with agent.run_stream(...) as stream: async for event in stream`.
+
+        Takes what `run` takes. `await stream.result()` gives the result; leaving the block cancels what still runs.
+        """
+        on = options.pop("on", None)
+        return RunStream(lambda listener: self.run(input, on=_both(on, listener), **options))
+
+    def run_sync(self, input: str | Sequence[Text | Media], **options: Any) -> RunResult[str]:
+        """Answer one input from code without an event loop: a script, a thread, a notebook. Takes what `run` takes.
+
+        Raises:
+            SetupError: code `run.sync`, inside a running event loop, where `await agent.run(...)` is the way.
+        """
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return asyncio.run(self.run(input, **options))
+        if "ipykernel" not in sys.modules:
+            raise SetupError(
+                "run_sync was called inside a running event loop, which it would block: use await agent.run(...)",
+                code="run.sync",
+            )
+        return _in_thread(lambda: asyncio.run(self.run(input, **options)))
+
+    async def decide(
+        self,
+        action: PendingAction | str,
+        *,
+        approve: bool,
+        by: str,
+        via: str = "api",
+        reason: str = "",
+        args: Args | None = None,
+        store: RunStore | None = None,
+        deps: D | None = None,
+        on: Listener | None = None,
+    ) -> RunResult[str] | None:
+        """Decide a pending action, then drive its run: an approved action is executed here, at most once.
+
+        Args:
+            action: the row as it was seen, or its id.
+            approve: whether it may happen.
+            by: who decides.
+            via: through what.
+            reason: told to the model and kept.
+            args: other arguments for the call; judged anew before anything runs.
+            store: where the action is.
+            deps: as for `run`.
+            on: a listener of the run's events.
+
+        Returns:
+            How the run stands now; None if somebody else is driving its session, who will see the decision.
+
+        Raises:
+            DecisionError: when the decision cannot stand: decided already, expired, changed, tampered with.
+        """
+        where = store or self.store
+        row = await where.action(action) if isinstance(action, str) else action
+        await decide(where, row, approve=approve, by=by, via=via, reason=reason, args=args)
+        return await self.resume(row.run_id, store=where, deps=deps, on=on)
+
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        store: RunStore | None = None,
+        deps: D | None = None,
+        on: Listener | None = None,
+    ) -> RunResult[str] | None:
+        """Drive a run that is due: after a decision, a crash, a wake-up. None if it is not ours to drive."""
+        return await drive(
+            run_id,
+            store=store or self.store,
+            agents={self.name: self.definition},
+            given=self._given(deps, None, None),
+            emit=self._listened(on),
+            owner=self._owner,
+        )
+
+    async def cancel(self, run_id: str, reason: str = "cancelled", *, store: RunStore | None = None) -> None:
+        """Stop a run: at once if this process drives it, else as soon as its driver notices."""
+        if not live.cancel(run_id, reason):
+            await (store or self.store).cancel(run_id, reason)
+
+    def _given(self, deps: object, model: str | ChatModel | None, approver: Approver | None) -> Given:
+        return Given(
+            deps=deps,
+            model=resolve(model) if model is not None else None,
+            approver=approver or self.approver,
+        )
+
+    def _listened(self, on: Listener | None) -> Emitter:
+        emitter = Emitter(self._emitter)
+        if on is not None:
+            emitter.on("**", on)
+        return emitter
+
+    async def _input(
+        self,
+        input: str | Sequence[Text | Media],
+        given: Given,
+        principal: Principal,
+        limits: Limits | None,
+        history: Sequence[Message],
+        label: Label,
+        metadata: Args | None,
+        presence: Presence,
+    ) -> Input:
+        if limits is not None:
+            check_limits(limits, given.model or self.definition.model)
+        parts = (Text(text=input),) if isinstance(input, str) else tuple(input)
+        if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
+            raise SetupError("the input is empty: give the user's words", code="input.empty")
+        return Input(
+            message=Message(id=new_id("m"), role="user", parts=parts, label=label),
+            instructions=await self._render(given, principal),
+            history=make_valid(history),
+            limits=_changed(limits, self.definition.boundary.limits),
+            presence=presence,
+            metadata=metadata,
+            has_deps=given.deps is not None,
+        )
+
+    async def _render(self, given: Given, principal: Principal) -> str:
+        instructions = self.definition.instructions
+        if isinstance(instructions, str):
+            return instructions
+        ctx: RunContext[Any] = outside_context(self.name, {})
+        ctx.deps, ctx.principal = given.deps, principal
+        said = instructions(ctx)
+        return await said if isawaitable(said) else said
+
+
+class _Start:
+    """Makes the run's row and drives it, waiting for its turn where the session is busy."""
+
+    def __init__(self, agent: Agent[Any], store: RunStore) -> None:
+        self._agent = agent
+        self._store = store
+
+    async def run(
+        self,
+        body: Input,
+        session: str | None,
+        principal: Principal,
+        given: Given,
+        emit: Emitter,
+        dedup: str | None,
+    ) -> RunResult[str]:
+        row, fence = await self._create(body, session, principal, given, dedup)
+        if fence is not None:
+            return await drive_claimed(
+                row, fence, store=self._store, definition=self._agent.definition, given=given, emit=emit
+            )
+        return await self._in_turn(row, given, emit)
+
+    async def _create(
+        self, body: Input, session: str | None, principal: Principal, given: Given, dedup: str | None
+    ) -> tuple[RunRow, Fence | None]:
+        agent, run_id = self._agent, new_id("r")
+        row = RunRow(
+            run_id=run_id,
+            session_id=session or run_id,
+            root_id=session or run_id,
+            parent_id=None,
+            agent=agent.name,
+            agent_digest=agent.definition.digest,
+            principal=principal,
+            trace_id=new_trace_id(),
+            status="running",
+            created_at=given.clock(),
+        )
+        first = Record(
+            session_id=row.session_id,
+            seq=0,
+            run_id=run_id,
+            kind="input",
+            at=row.created_at,
+            body=body,
+            trace_id=row.trace_id,
+        )
+        return await self._store.create(row, first, dedup=dedup, claim=(agent._owner, LEASE_SECONDS))
+
+    async def _in_turn(self, row: RunRow, given: Given, emit: Emitter) -> RunResult[str]:
+        looks = 0
+        try:
+            while True:
+                result = await drive(
+                    row.run_id,
+                    store=self._store,
+                    agents={self._agent.name: self._agent.definition},
+                    given=given,
+                    emit=emit,
+                    owner=self._agent._owner,
+                )
+                if result is not None:
+                    return result
+                row = await self._store.run(row.run_id)
+                if row.status in ENDED:
+                    return await told(self._store, row)
+                await given.sleep(_WAITS[min(looks, len(_WAITS) - 1)])
+                looks += 1
+        except asyncio.CancelledError:
+            await self._store.cancel(row.run_id, "the task that waited for its turn was cancelled")
+            raise
+
+
+def _changed(limits: Limits | None, base: Limits) -> Args | None:
+    if limits is None:
+        return None
+    values: dict[str, Json] = {}
+    for one in fields(limits):
+        value = getattr(limits, one.name)
+        if value != getattr(base, one.name):
+            values[one.name] = str(value) if one.name == "usd" and value is not None else value
+    frozen = freeze(values)
+    return frozen if isinstance(frozen, dict) else None
+
+
+def _both(first: Listener | None, second: Listener) -> Listener:
+    if first is None:
+        return second
+
+    def both(event: Any) -> None:
+        try:
+            first(event)
+        finally:
+            second(event)
+
+    return both
+
+
+T = TypeVar("T")
+
+
+def _in_thread(function: Callable[[], T]) -> T:
+    """Run a function in a thread of its own and return what it returns."""
+    box: list[T] = []
+    errors: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            box.append(function())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=work, name="backstay-run-sync")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return box[0]

@@ -1,0 +1,91 @@
+"""Rules in the user's own words: read out of every turn, in force at once where stricter, put up for confirmation.
+
+Only a user's message is read, never a notice, a result or a summary. Source: SPEC B7; DESIGN 8.2.
+"""
+
+from __future__ import annotations
+
+from backstay.agents.work import Work
+from backstay.boundary.actions import PendingAction
+from backstay.boundary.constraints import Constraint
+from backstay.boundary.text import bind, parse
+from backstay.core.canon import digest
+from backstay.core.events import ActionAsked, ConstraintProposed
+from backstay.store.records import Asked, Body, Kind
+
+
+async def capture_rules(work: Work) -> None:
+    """Journal the rules of the turn that has just come, before anything is asked of a model."""
+    run, state, ctx = work.run, work.journal.state, work.ctx
+    if run.input is None or run.input_seq != state.seq:
+        return
+    message, who = run.input.message, ctx.principal
+    drafts = parse(message.text, locale=who.locale, zone=who.zone, now=ctx.clock())
+    rules: list[Constraint] = []
+    for number, draft in enumerate(drafts, 1):
+        rule = bind(
+            draft,
+            work.definition.words,
+            author="user",
+            id=f"u{run.input_seq}.{number}",
+            message_id=message.id,
+            status="proposed" if draft.check is not None else "confirmed",
+        )
+        if not any(_is_same(rule, other) for other in (*state.constraints.values(), *rules)):
+            rules.append(rule)
+    if rules:
+        await _propose(work, rules)
+
+
+def _is_same(rule: Constraint, other: Constraint) -> bool:
+    if rule.check is None:
+        return other.is_active and other.text == rule.text
+    return other.is_active and (other.check, other.bind, other.tools) == (rule.check, rule.bind, rule.tools)
+
+
+async def _propose(work: Work, rules: list[Constraint]) -> None:
+    entries: list[tuple[Kind, Body]] = [("constraint", rule) for rule in rules]
+    asked = [_question(work, rule) for rule in rules if rule.check is not None and _lasts(work)]
+    entries += [("asked", Asked(action=action)) for action in asked]
+    work.journal.queue.pending += asked
+    await work.journal.write(*entries)
+    for rule in rules:
+        if work.ctx.emit.wants(ConstraintProposed):
+            work.ctx.emit(ConstraintProposed(*work.ctx.head(), constraint=rule))
+    for action in asked:
+        if work.ctx.emit.wants(ActionAsked):
+            work.ctx.emit(ActionAsked(*work.ctx.head(), action=action))
+
+
+def _lasts(work: Work) -> bool:
+    """Whether there will be a later turn for which confirming the rule makes a difference."""
+    return work.ctx.session_id != work.ctx.run_id
+
+
+def _question(work: Work, rule: Constraint) -> PendingAction:
+    ctx, now = work.ctx, work.ctx.clock()
+    return PendingAction(
+        id=ctx.new_id("a"),
+        kind="question",
+        version=1,
+        state="open",
+        run_id=ctx.run_id,
+        session_id=ctx.session_id,
+        trace_id=ctx.trace_id,
+        principal=ctx.principal,
+        agents=ctx.agents,
+        call=None,
+        reason="",
+        args_digest=digest(rule.id),
+        tool_digest="",
+        policy_digest="",
+        targets=(),
+        origins=(),
+        rules=(rule.id,),
+        preview=rule.render,
+        reversible=True,
+        question=f"Shall this hold from now on: {rule.text!r} ({rule.render})?",
+        choices=None,
+        asked_at=now,
+        expires_at=now + work.definition.boundary.ask_seconds,
+    )

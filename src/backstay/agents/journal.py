@@ -1,0 +1,122 @@
+"""The journal of one drive: the only writer of a session. It numbers, writes, and then folds, in this order.
+
+What is queued goes out with the next write, in the same transaction. Source: DESIGN 2, 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from backstay.agents.state import SessionState
+from backstay.boundary.actions import PendingAction
+from backstay.core.messages import ToolResult
+from backstay.store.protocol import RunStore
+from backstay.store.records import AuditRow, Body, Fence, Kind, Record, RunRow
+
+SNAPSHOT_EVERY = 64
+"""Records after which a snapshot is written at the next step border."""
+
+
+@dataclass(slots=True)
+class Queue:
+    """What goes out with the next write."""
+
+    records: list[tuple[Kind, Body]]
+    pending: list[PendingAction]
+    outcomes: list[tuple[str, ToolResult]]
+    audit: list[AuditRow]
+
+
+class Journal:
+    """Writes the records of one run under one fence."""
+
+    def __init__(
+        self, store: RunStore, fence: Fence, row: RunRow, state: SessionState, clock: Callable[[], float]
+    ) -> None:
+        self.store = store
+        self.fence = fence
+        self.row = row
+        self.state = state
+        self.queue = Queue([], [], [], [])
+        self.arrived = 0
+        """Arrivals that wait to be numbered, as far as the last write saw."""
+        self._later: list[tuple[Record, Callable[[int], None]]] = []
+        self._clock = clock
+
+    async def write(self, *entries: tuple[Kind, Body]) -> int:
+        """Write the queue and these entries in one transaction, fold them, and return the seq of the last record."""
+        queue, self.queue = self.queue, Queue([], [], [], [])
+        records = self._numbered([*queue.records, *entries])
+        self.arrived = await self.store.append(
+            self.fence,
+            [*(record for record, _ in self._later), *records],
+            pending=queue.pending,
+            outcomes=queue.outcomes,
+            audit=queue.audit,
+        )
+        self._fold(records)
+        self._tell()
+        return self.state.seq
+
+    def write_later(self, kind: Kind, body: Body, told: Callable[[int], None]) -> None:
+        """Fold a last record now and let it go out with the next write or the release; `told` is called after that."""
+        (record,) = self._numbered([(kind, body)])
+        self._later.append((record, told))
+        self._fold([record])
+
+    async def flush(self) -> None:
+        """Write what is queued beside records, at once."""
+        queue = self.queue
+        if not (queue.outcomes or queue.audit):
+            return
+        outcomes, queue.outcomes = queue.outcomes, []
+        audit, queue.audit = queue.audit, []
+        await self.store.append(self.fence, (), outcomes=outcomes, audit=audit)
+
+    async def arrivals(self) -> Sequence[Record]:
+        """Number what has arrived for this run, fold it, and return it."""
+        self.arrived = 0
+        records = await self.store.arrivals(self.fence, self.row.run_id)
+        self._fold(records)
+        return records
+
+    async def release(self, status: str, *entries: tuple[Kind, Body], wake_at: float | None = None) -> None:
+        """Write the last entries and give the session back, in one transaction where nothing else is queued."""
+        queue = self.queue
+        if queue.pending or queue.outcomes or queue.audit:
+            await self.write()
+        records = self._numbered([*self.queue.records, *entries])
+        written = [*(record for record, _ in self._later), *records]
+        await self.store.release(self.fence, self.row.run_id, status, written, wake_at=wake_at)
+        self._fold(records)
+        self._tell()
+
+    @property
+    def wants_snapshot(self) -> bool:
+        """Whether enough has been written since the last snapshot."""
+        return self.state.seq - self.state.snapshot_seq >= SNAPSHOT_EVERY
+
+    def _numbered(self, entries: Sequence[tuple[Kind, Body]]) -> list[Record]:
+        now, row, seq = self._clock(), self.row, self.state.seq
+        return [
+            Record(
+                session_id=row.session_id,
+                seq=seq + number,
+                run_id=row.run_id,
+                kind=kind,
+                at=now,
+                body=body,
+                trace_id=row.trace_id,
+            )
+            for number, (kind, body) in enumerate(entries, 1)
+        ]
+
+    def _tell(self) -> None:
+        later, self._later = self._later, []
+        for record, told in later:
+            told(record.seq)
+
+    def _fold(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self.state.fold(record)

@@ -1,0 +1,182 @@
+"""What happens at a step border: arrivals are numbered, people are asked, decided actions are carried out.
+
+A decided action runs from its stored arguments, judged afresh, at most once. Its outcome enters the session as a notice,
+never as a second result. Source: SPEC B4, B5, G3; DESIGN 8.5–8.7.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Literal
+
+from backstay.agents.decide import decision_audit
+from backstay.agents.guard import describe
+from backstay.agents.work import Work
+from backstay.boundary.actions import ActionState, Decision, PendingAction
+from backstay.boundary.constraints import Constraint
+from backstay.boundary.judge import call_digest
+from backstay.core.errors import DecisionError, ToolInputError
+from backstay.core.events import ActionAsked, ActionDecided, ActionDone
+from backstay.core.ids import new_span_id
+from backstay.core.messages import PLAIN, Args, Label, Message, Text, ToolCall, ToolResult
+from backstay.core.schema import canonical_args, validate
+from backstay.store.records import Notice
+
+_log = logging.getLogger("backstay.agents")
+
+
+async def at_border(work: Work) -> None:
+    """Do all that may be done between two steps."""
+    journal, state = work.journal, work.journal.state
+    if journal.arrived:
+        await journal.arrivals()
+    if state.open:
+        await _expire(work)
+        await _ask_approver(work)
+    while True:
+        action_id = next((one for one in state.decided if one in state.open), None)
+        if action_id is None:
+            return
+        await _settle(work, state.open[action_id], state.decided[action_id])
+
+
+async def _ask_approver(work: Work) -> None:
+    if work.approver is None:
+        return
+    for action in list(work.journal.state.open.values()):
+        if action.id in work.offered or action.id in work.journal.state.decided:
+            continue
+        work.offered.add(action.id)
+        decision: Decision | None = await work.approver(action)
+        if decision is None:
+            continue
+        try:
+            await work.journal.store.decide(action.id, action.version, decision, decision_audit(action, decision))
+        except DecisionError as error:
+            _log.warning("the approver's decision about %s does not stand: %s", action.id, error.message)
+    await work.journal.arrivals()
+
+
+async def _expire(work: Work) -> None:
+    now = work.ctx.clock()
+    for action in list(work.journal.state.open.values()):
+        if now >= action.expires_at and action.id not in work.journal.state.decided:
+            what = describe(action.call) if action.call else action.question
+            told = f"Nobody answered in time about {what}. It has not happened."
+            await _close(work, action, "expired", told)
+
+
+async def _settle(work: Work, action: PendingAction, decision: Decision) -> None:
+    if work.ctx.emit.wants(ActionDecided):
+        work.ctx.emit(ActionDecided(*work.ctx.head(), action=replace(action, decision=decision)))
+    if action.kind == "question":
+        await _settle_rule(work, action, decision)
+    elif action.kind == "in_doubt":
+        await _settle_doubt(work, action, decision)
+    elif not decision.approve:
+        why = f": {decision.reason}" if decision.reason else "."
+        told = f"A person refused {_what(action)}{why} It has not happened; do not ask for it again."
+        await _close(work, action, "refused", told, decision=decision)
+    else:
+        await _execute(work, action, decision)
+
+
+async def _settle_rule(work: Work, action: PendingAction, decision: Decision) -> None:
+    """The user confirms or withdraws a rule that was read from their words."""
+    rule = work.journal.state.constraints.get(action.rules[0]) if action.rules else None
+    if rule is not None:
+        status: Literal["confirmed", "revoked"] = "confirmed" if decision.approve else "revoked"
+        confirmed: Constraint = replace(rule, status=status)
+        work.journal.queue.records.append(("constraint", confirmed))
+    told = f"The rule {action.question!r} is {'confirmed' if decision.approve else 'withdrawn'}."
+    await _close(work, action, "done" if decision.approve else "refused", told, decision=decision)
+
+
+async def _settle_doubt(work: Work, action: PendingAction, decision: Decision) -> None:
+    happened = "took effect" if decision.approve else "did not take effect"
+    told = f"A person has looked: {_what(action)} {happened}."
+    await _close(work, action, "done" if decision.approve else "refused", told, decision=decision)
+
+
+async def _execute(work: Work, action: PendingAction, decision: Decision) -> None:
+    """Run an approved action: same arguments, same tool and no stricter verdict, or it is stale."""
+    assert action.call is not None
+    tool = work.definition.toolset.get(action.call.name)
+    if tool is None:
+        told = f"{_what(action)} was approved, but this agent has no such tool any more. It has not happened."
+        await _close(work, action, "stale", told, decision=decision)
+        return
+    call = action.call if decision.args is None else replace(action.call, args=decision.args)
+    try:
+        args = canonical_args(validate(tool.input_schema, call.args))
+    except ToolInputError as error:
+        told = f"{_what(action)} was approved, but its arguments are not valid: {error.message} It has not happened."
+        await _close(work, action, "stale", told, decision=decision)
+        return
+    call, changed = replace(call, args=args), _changed(call.args, args)
+    decided = action if changed else replace(action, args_digest=call_digest(call.name, args))
+    result = await _run(work, call, decided)
+    state, told = _outcome(action, call, result)
+    await _close(work, action, state, told, decision=decision, label=result.label)
+
+
+def _changed(stored: Args, now: Args) -> list[str]:
+    """Arguments that re-validating changed; parameters added since then stand at their default and do not count."""
+    return [name for name, value in stored.items() if now.get(name) != value]
+
+
+async def _run(work: Work, call: ToolCall, decided: PendingAction) -> ToolResult:
+    ctx, guard = work.ctx, work.guard
+    guard.decided, guard.siblings = decided, 1
+    try:
+        child = ctx.child(call=call, span_id=new_span_id(), key=f"{ctx.run_id}:{call.slot}")
+        return await work.definition.toolset.run(call, child)
+    finally:
+        guard.decided = None
+
+
+def _outcome(action: PendingAction, call: ToolCall, result: ToolResult) -> tuple[ActionState, str]:
+    what = describe(call)
+    if result.via == "held":
+        return "stale", f"{what} was approved, but more has to be asked now. It has not happened. {result.summary}"
+    if result.via == "in_doubt":
+        return "in_doubt", f"{what} was approved. {result.summary}"
+    if result.ok:
+        return "done", f"{what} was approved and done: {result.summary}"
+    if result.via == "refused":
+        return "stale", f"{what} was approved, but is refused now: {result.summary} It has not happened."
+    return "done", f"{what} was approved and failed: {result.summary}"
+
+
+async def _close(
+    work: Work,
+    action: PendingAction,
+    state: ActionState,
+    told: str,
+    *,
+    decision: Decision | None = None,
+    label: Label = PLAIN,
+) -> None:
+    """Write the row's end and the notice about it, in one transaction."""
+    journal, ctx = work.journal, work.ctx
+    closed = replace(action, state=state, version=action.version + 2, decision=decision)
+    asked = [one for one in journal.queue.pending if one.state == "open"]
+    journal.queue.pending.append(closed)
+    text = f'<notice id="{action.id}" state="{state}">{_escape(told)}</notice>'
+    message = Message(id=ctx.new_id("n"), role="notice", parts=(Text(text=text),), label=label)
+    await journal.write(("notice", Notice(message=message, action_id=action.id, state=state)))
+    for one in asked:
+        if ctx.emit.wants(ActionAsked):
+            ctx.emit(ActionAsked(*ctx.head(), action=one))
+    if ctx.emit.wants(ActionDone):
+        ctx.emit(ActionDone(*ctx.head(), action=closed))
+
+
+def _escape(text: str) -> str:
+    return text.replace("<notice", "&lt;notice").replace("</notice", "&lt;/notice")
+
+
+def _what(action: PendingAction) -> str:
+    return describe(action.call) if action.call is not None else action.question
+

@@ -1,0 +1,72 @@
+"""What one drive of one run works with, and why it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from backstay.agents.definition import Definition
+from backstay.agents.guard import RunGuard
+from backstay.agents.journal import Journal
+from backstay.agents.result import ResultStatus
+from backstay.agents.state import RunState
+from backstay.boundary.policy import DEFAULT_USD, Limits
+from backstay.core.context import RunContext
+from backstay.core.messages import ToolResult
+from backstay.models.model import ChatModel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """Why the loop stopped."""
+
+    status: ResultStatus
+    code: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """What one drive of one run works with."""
+
+    definition: Definition
+    journal: Journal
+    guard: RunGuard
+    ctx: RunContext[Any]
+    limits: Limits
+    started_at: float
+    model: ChatModel
+    approver: Any = None
+    offered: set[str] = field(default_factory=set)
+    """Actions that the approver has been shown in this drive."""
+    results: dict[int, ToolResult] = field(default_factory=dict)
+    """Results of the step at work, by slot, until they are journalled together."""
+
+    @property
+    def run(self) -> RunState:
+        """The run's state."""
+        return self.journal.state.run(self.ctx.run_id)
+
+    @property
+    def active_seconds(self) -> float:
+        """Seconds of work on the run's last input so far; waiting does not count."""
+        run, since = self.run, self.run.since
+        before = run.active_seconds - (since.active_seconds if since else 0.0)
+        return before + self.ctx.clock() - self.started_at
+
+    def spent(self) -> tuple[tuple[str, float, float], ...]:
+        """What the last input has used of each limit: name, used, allowed."""
+        run, limits, since = self.run, self.limits, self.run.since
+        steps = run.step - (since.step if since else 0)
+        calls = run.calls - (since.calls if since else 0)
+        tokens = run.usage.total_tokens - (since.usage.total_tokens if since else 0)
+        spent: list[tuple[str, float, float]] = [
+            ("steps", steps, limits.steps),
+            ("calls", calls, limits.calls),
+            ("tokens", tokens, limits.tokens),
+        ]
+        if run.cost_usd is not None:
+            cost = run.cost_usd - ((since.cost_usd or Decimal(0)) if since else Decimal(0))
+            spent.append(("usd", float(cost), float(DEFAULT_USD if limits.usd is None else limits.usd)))
+        return tuple(spent)

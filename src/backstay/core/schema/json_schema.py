@@ -1,0 +1,102 @@
+"""The JSON Schema a model is shown: what pydantic makes, without its noise.
+
+No titles made from names, a Decimal in two short lines, bytes as base64, extra keyword arguments where JSON Schema has
+them. Source: SPEC T9; case C13.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from pydantic import BaseModel, TypeAdapter
+from pydantic.errors import PydanticInvalidForJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, JsonSchemaWarningKind
+from pydantic_core import PydanticSerializationError, core_schema
+
+from backstay.core.canon import freeze
+from backstay.core.errors import ToolDefinitionError
+from backstay.core.messages import Args
+
+SPREAD = "**"
+"""The key of a function's model for what went into `**kwargs`; in JSON these keys stand beside the others."""
+NUMERIC = r"^[+-]?\d+(\.\d+)?$"
+"""What the text of a Decimal looks like, for models and constrained decoders."""
+
+
+def model_schema(model: type[BaseModel]) -> Args:
+    """Return the frozen JSON Schema of a model's arguments: descriptions, required, enum, examples, no titles.
+
+    Raises:
+        ToolDefinitionError: when a field has no JSON form.
+    """
+    try:
+        schema = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_Shown)
+        spread = schema.get("properties", {}).pop(SPREAD, None)
+        if spread is not None:
+            schema["additionalProperties"] = _extra(spread)
+        return cast("Args", freeze(schema))
+    except (PydanticInvalidForJsonSchema, PydanticSerializationError, TypeError, ValueError) as error:
+        raise ToolDefinitionError(f"{model.__name__}: it has no JSON Schema ({reason(error)})") from error
+
+
+def result_schema(returns: TypeAdapter[Any]) -> Args:
+    """Return the frozen JSON Schema of what `dump_result` makes of a declared return type."""
+    try:
+        return cast("Args", freeze(returns.json_schema(by_alias=True, mode="serialization", schema_generator=_Shown)))
+    except (PydanticInvalidForJsonSchema, PydanticSerializationError, TypeError, ValueError) as error:
+        raise ToolDefinitionError(f"the declared return type has no JSON Schema ({reason(error)})") from error
+
+
+def reason(error: Exception) -> str:
+    """Return the first sentence of an error's message."""
+    first = next(iter(str(error).strip().splitlines()), "")
+    return first.partition(". Set `")[0] or type(error).__name__
+
+
+def _extra(spread: JsonSchemaValue) -> JsonSchemaValue | bool:
+    values = spread.get("additionalProperties", True)
+    said = spread.get("description")
+    if not said:
+        return cast("JsonSchemaValue | bool", values)
+    return {"description": said, **(values if isinstance(values, dict) else {})}
+
+
+class _Shown(GenerateJsonSchema):
+    """pydantic's generator, told what a language model has no use for."""
+
+    ignored_warning_kinds: set[JsonSchemaWarningKind] = {  # noqa: RUF012  # pydantic reads it from the class
+        "skipped-choice",
+        "non-serializable-default",
+        "skipped-discriminator",
+    }
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def generate(self, schema: core_schema.CoreSchema, mode: JsonSchemaMode = "validation") -> JsonSchemaValue:
+        shown = super().generate(schema, mode)
+        for named in (shown, *shown.get("$defs", {}).values()):
+            named.pop("title", None)
+        return shown
+
+    def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
+        return self.handle_invalid_for_json_schema(schema, "a class")
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        text = {"type": "string", "pattern": NUMERIC}
+        if self.mode == "serialization":
+            return {"type": "string"}
+        limits = {
+            key: float(cast("Any", schema)[key])
+            for key in ("multiple_of", "le", "ge", "lt", "gt")
+            if schema.get(key) is not None
+        }
+        number = self.float_schema(core_schema.float_schema(**cast("Any", limits)))
+        return {"anyOf": [number, text]}
+
+    def bytes_schema(self, schema: core_schema.BytesSchema) -> JsonSchemaValue:
+        shown = super().bytes_schema(schema)
+        if shown.get("format") == "base64url" or self.mode == "serialization":
+            del shown["format"]
+            shown["contentEncoding"] = "base64"
+        return shown

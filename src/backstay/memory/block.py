@@ -1,0 +1,27 @@
+"""The constraint block: the rules of a session as every request shows them, never shortened, never folded.
+
+Byte-identical as long as the rules are. Source: SPEC M6, B8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from backstay.boundary.constraints import Constraint
+
+_HEAD = "Rules in force. The framework checks them before every call and refuses what breaks them:"
+_ADVISORY = "keep to it; it cannot be checked by the framework"
+
+
+def constraint_block(constraints: Iterable[Constraint]) -> str:
+    """Write the active rules, one a line in the order they came, or an empty text if there are none."""
+    lines = [_line(constraint) for constraint in constraints if constraint.is_active]
+    return "\n".join(["<rules>", _HEAD, *lines, "</rules>"]) if lines else ""
+
+
+def _line(constraint: Constraint) -> str:
+    words = " ".join(constraint.text.split()).replace("</rules>", "&lt;/rules>")
+    how = _ADVISORY if constraint.check is None else constraint.render
+    if constraint.status == "proposed":
+        how += "; to be confirmed by the user"
+    return f"- {constraint.id}: {words} ({how})"

@@ -1,0 +1,170 @@
+"""Models without a model: replies from a script or from a function, for tests, examples and docs.
+
+Both are stateless: the reply depends on the step and the request alone, so that a resumed run in a fresh process gets
+the reply that the first one would have got. Source: SPEC L6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from inspect import isawaitable
+from typing import Any, TypeAlias
+
+from backstay.core.canon import canonical, freeze
+from backstay.core.context import RunContext
+from backstay.core.errors import ModelError
+from backstay.core.messages import (
+    Args,
+    Delta,
+    ModelReply,
+    ModelRequest,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolReturn,
+    Usage,
+)
+from backstay.models.assembler import Assembler
+from backstay.models.model import ModelProfile
+
+Line: TypeAlias = "str | ToolCall | ModelReply | Exception | list[str | ToolCall]"
+"""What a script says at one step: words, a call, several parts, a whole reply, or an error to raise."""
+
+PROFILE = ModelProfile(family="scripted", window=128_000, price={"input": "0", "output": "0"})
+"""Free of charge, with the window of a common large model."""
+
+_PIECE = 12
+"""Characters of a piece when a scripted reply is streamed."""
+
+
+def call(name: str, args: Args | None = None, /, **more: Any) -> ToolCall:
+    """A tool call for a script: `call("find_order", order_id="1001")`."""
+    frozen = freeze({**(args or {}), **more})
+    assert isinstance(frozen, dict)
+    return ToolCall(id="", name=name, args=frozen)
+
+
+class FunctionModel:
+    """A model whose reply is computed by a function of the request and the context.
+
+    Args:
+        function: returns what a script's line may be; may be async.
+        profile: what it pretends to be.
+        name: as traces show it.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[ModelRequest, RunContext[Any]], Line | Awaitable[Line]],
+        *,
+        profile: ModelProfile = PROFILE,
+        name: str = "scripted:function",
+    ) -> None:
+        self._function = function
+        self._profile = profile
+        self._name = name
+
+    @property
+    def profile(self) -> ModelProfile:
+        """What it pretends to be."""
+        return self._profile
+
+    @property
+    def name(self) -> str:
+        """As traces show it."""
+        return self._name
+
+    async def request(
+        self,
+        request: ModelRequest,
+        ctx: RunContext[Any],
+        on_delta: Callable[[Delta], None] | None = None,
+    ) -> ModelReply:
+        """Compute the line, and stream it in small pieces if somebody listens."""
+        said = self._function(request, ctx)
+        line: Line = await said if isawaitable(said) else said
+        if isinstance(line, Exception):
+            raise line
+        reply = line if isinstance(line, ModelReply) else _reply(line, request, ctx, self._name)
+        return reply if on_delta is None else _streamed(reply, on_delta)
+
+
+class ScriptedModel(FunctionModel):
+    """A model that says its lines in order, one a step of the run.
+
+    Args:
+        *lines: see `Line`. A step beyond the last line is an error that names the step.
+        profile: what it pretends to be.
+    """
+
+    def __init__(self, *lines: Line, profile: ModelProfile = PROFILE) -> None:
+        self._lines = lines
+        super().__init__(self._line, profile=profile, name="scripted:lines")
+
+    def _line(self, _request: ModelRequest, ctx: RunContext[Any]) -> Line:
+        if ctx.step > len(self._lines):
+            return ModelError(
+                f"the script has {len(self._lines)} lines and step {ctx.step} wants another",
+                retryable=False,
+                code="model.script",
+            )
+        return self._lines[ctx.step - 1]
+
+
+def _reply(line: str | ToolCall | list[str | ToolCall], request: ModelRequest, ctx: RunContext[Any], name: str) -> ModelReply:
+    said = line if isinstance(line, list) else [line]
+    parts = tuple(
+        Text(text=part) if isinstance(part, str) else _numbered(part, ctx.step, index)
+        for index, part in enumerate(said)
+    )
+    has_calls = any(isinstance(part, ToolCall) for part in parts)
+    return ModelReply(
+        parts=tuple(part for part in parts if isinstance(part, ToolCall) or part.text),
+        finish="tool_calls" if has_calls else "stop",
+        usage=Usage(input_tokens=_count(request), output_tokens=sum(map(_size, parts)) // 4 + 1),
+        model=name,
+    )
+
+
+def _numbered(part: ToolCall, step: int, index: int) -> ToolCall:
+    return part if part.id else ToolCall(id=f"call-{step}-{index}", name=part.name, args=part.args, raw=part.raw)
+
+
+def _count(request: ModelRequest) -> int:
+    """Tokens of a request, by the rule of thumb of four characters each."""
+    return sum(_size(part) for message in request.messages for part in message.parts) // 4
+
+
+def _size(part: object) -> int:
+    match part:
+        case Text(text=text) | Reasoning(text=text):
+            return len(text)
+        case ToolCall(args=args):
+            return 16 * (len(args) + 1)
+        case ToolReturn(result=result):
+            return len(result.summary)
+    return 64
+
+
+def _streamed(reply: ModelReply, on_delta: Callable[[Delta], None]) -> ModelReply:
+    assembler = Assembler()
+    for delta in _pieces(reply):
+        assembler.add(delta)
+        on_delta(delta)
+    return assembler.reply(finish=reply.finish, usage=reply.usage, model=reply.model)
+
+
+def _pieces(reply: ModelReply) -> Iterator[Delta]:
+    for number, part in enumerate(reply.parts):
+        if isinstance(part, ToolCall):
+            text = part.raw if part.raw is not None else canonical(part.args)
+            for piece in _cut(text):
+                yield Delta("args", number, piece, part.id, part.name)
+        else:
+            for piece in _cut(part.text):
+                yield Delta("text" if isinstance(part, Text) else "reasoning", number, piece)
+
+
+def _cut(text: str) -> Iterator[str]:
+    for start in range(0, max(len(text), 1), _PIECE):
+        yield text[start : start + _PIECE]

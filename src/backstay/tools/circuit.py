@@ -1,0 +1,100 @@
+"""The circuit: one retry budget per downstream, shared by all runs of the process.
+
+An outage sees a bounded number of requests whatever the number of runs: after five faults in a row the circuit opens
+for 30 seconds, then one probe goes through. Retries are at most a tenth of the calls of the last minute, three always.
+Source: SPEC T7.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from backstay.core.errors import ToolError
+
+FAULTS = 5
+"""Faults in a row that open the circuit."""
+OPEN_SECONDS = 30.0
+WINDOW_SECONDS = 60.0
+MIN_RETRIES = 3
+
+
+@dataclass(slots=True)
+class Circuit:
+    """The state of one downstream. Used from one event loop at a time; nothing is awaited inside."""
+
+    downstream: str
+    faults: int = 0
+    opened_at: float | None = None
+    is_probing: bool = False
+    calls: deque[float] = field(default_factory=deque)
+    retries: deque[float] = field(default_factory=deque)
+
+    def enter(self, now: float) -> None:
+        """Let an attempt through.
+
+        Raises:
+            ToolError: code `tool.circuit_open`, while the downstream is given time to recover.
+        """
+        if self.opened_at is not None:
+            left = self.opened_at + OPEN_SECONDS - now
+            if left > 0 or self.is_probing:
+                raise ToolError(
+                    f"{self.downstream} has failed {self.faults} times in a row and is left alone"
+                    f" for {max(left, 1):.0f} more seconds. Do something else, or answer with what is known.",
+                    code="tool.circuit_open",
+                    applied=False,
+                )
+            self.is_probing = True
+        self.calls.append(now)
+        _forget(self.calls, now)
+
+    def leave(self, now: float, *, ok: bool) -> None:
+        """Record how the attempt ended."""
+        self.is_probing = False
+        if ok:
+            self.faults, self.opened_at = 0, None
+            return
+        self.faults += 1
+        if self.faults >= FAULTS:
+            self.opened_at = now
+
+    def abandon(self) -> None:
+        """The attempt was cancelled from above: it says nothing about the downstream."""
+        self.is_probing = False
+
+    def may_retry(self, now: float) -> bool:
+        """Whether the budget has a retry left; takes it."""
+        _forget(self.retries, now)
+        _forget(self.calls, now)
+        if self.opened_at is not None or len(self.retries) >= max(MIN_RETRIES, len(self.calls) // 10):
+            return False
+        self.retries.append(now)
+        return True
+
+
+def _forget(times: deque[float], now: float) -> None:
+    while times and times[0] <= now - WINDOW_SECONDS:
+        times.popleft()
+
+
+class Circuits:
+    """The circuits of a process, by downstream."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Circuit] = {}
+
+    def of(self, downstream: str) -> Circuit:
+        """The circuit of a downstream, made at first use."""
+        circuit = self._by_name.get(downstream)
+        if circuit is None:
+            circuit = self._by_name[downstream] = Circuit(downstream)
+        return circuit
+
+    def reset(self) -> None:
+        """Forget all faults, for tests."""
+        self._by_name.clear()
+
+
+circuits = Circuits()
+"""Those of this process."""

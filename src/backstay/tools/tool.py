@@ -1,0 +1,255 @@
+"""`Tool`: a name, a description, an input schema and an async `_run`; what it declares about its risk and its effect.
+
+`run` is the fixed pipeline and cannot be overridden. Source: SPEC T1, T2, T4, T12, T13.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, ClassVar, final
+
+from pydantic import BaseModel, TypeAdapter
+
+from backstay.core.canon import digest, freeze
+from backstay.core.context import Effect, RunContext, ToolFacts
+from backstay.core.errors import ToolDefinitionError, ToolInputError
+from backstay.core.ids import new_span_id
+from backstay.core.messages import PLAIN, Args, Json, Label, Risk, ToolCall, ToolResult, ToolSpec
+from backstay.core.schema import dump_result, meanings_of, model_schema, validate
+from backstay.tools import pipeline
+from backstay.tools.cache import Cache
+from backstay.tools.danger import danger_in
+from backstay.tools.outside import outside_context
+from backstay.tools.summary import summarise
+
+_NOT_SINKS = ("text", "money:", "quantity:", "date_range:")
+
+
+class Tool(ABC):
+    """Something an agent can do. Subclass it, or make one from a function with `@tool`.
+
+    A subclass sets `name`, `description` and `input_schema`, says its `risk`, and implements `_run`.
+    """
+
+    name: str
+    """What the model calls it: letters, digits, `_` and `-`, at most 64 characters."""
+    description: str
+    input_schema: type[BaseModel]
+
+    risk: Risk | Callable[[Args], Risk] | None = None
+    """`read` runs; `write` runs and is audited; `high` is never shown to the model, only proposed to a person. Deletion,
+    bulk change, payment and what cannot be undone are high. A function gets the canonical arguments. None: `write`."""
+    effect: Effect | None = None
+    """`none` may repeat, `keyed` repeats with the same `idempotency_key`, `once` runs at most once. Default: a read has
+    none, everything else happens at most once."""
+    egress: bool = False
+    """A read that carries data out, such as fetching a URL."""
+    untrusted: bool | frozenset[str] = False
+    """Whether its output is other people's text; or the fields of it that are."""
+    secret: frozenset[str] = frozenset()
+    """Fields of its output that are secret."""
+    sinks: frozenset[str] | None = None
+    """Arguments that name a destination. Default: every text of a write or high tool not marked `FreeText`."""
+    keep: tuple[str, ...] = ()
+    """Fields of its data that stay verbatim when a result shrinks."""
+    downstream: str | None = None
+    """What it depends on; tools of one downstream share a circuit. Default: its own name."""
+    timeout: float = 60.0
+    """Seconds one attempt may take."""
+    max_attempts: int = 2
+    cache: Cache | None = None
+    """Only for reads without effect."""
+    sequential: bool = False
+    """Run in order with the other calls of its step instead of beside them."""
+    examples: Sequence[tuple[str, Args]] = ()
+    """Pairs of a user's text and the arguments it should lead to."""
+    version: str = ""
+    """Part of cache keys: raise it when the same input gives another result."""
+    undo: Callable[..., Any] | None = None
+    """How what it did can be undone; present means reversible."""
+    reconcile: Callable[[str], Awaitable[ToolResult | None]] | None = None
+    """Given an idempotency key, find out whether the effect happened: its result, or None if it did not."""
+    returns: ClassVar[Any] = None
+    """The type of what `_run` returns, if its dump depends on it."""
+
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        for fixed in ("run", "result", "facts", "spec"):
+            if fixed in cls.__dict__:
+                raise ToolDefinitionError(
+                    f"{cls.__name__}.{fixed} overrides the fixed pipeline; implement `_run`,"
+                    " and change how a call is done with middleware"
+                )
+
+    @abstractmethod
+    async def _run(self, input: Any, context: RunContext[Any]) -> object:
+        """Do it. `input` is an instance of `input_schema`; return anything JSON can hold, or a `ToolResult`."""
+
+    async def preview(self, input: Any, context: RunContext[Any]) -> str:
+        """Say in a few words, from live state, what the call would do; shown to the person who decides."""
+        return ""
+
+    @final
+    async def run(self, input: BaseModel | Args, ctx: RunContext[Any] | None = None) -> ToolResult:
+        """Take one call through the pipeline: validated, judged, bounded in time, recorded.
+
+        Args:
+            input: the arguments, as a mapping or an instance of `input_schema`.
+            ctx: the context of the run it belongs to; without one it is the program's own call, judged by nobody.
+
+        Returns:
+            A result in every case: a failure is `ok=False` with an error and a code, never an exception.
+        """
+        args = pipeline.arguments_of(input)
+        if ctx is None:
+            ctx = outside_context(self.name, args)
+        elif ctx.call is None or ctx.call.name != self.name or ctx.call.args is not args:
+            ctx = _nested(self.name, args, ctx)
+        call = ctx.call
+        if call is None:
+            raise ToolDefinitionError(f"{self.name} was run with a context that names no call")
+        return await pipeline.run(self, call, ctx)
+
+    @final
+    def validate(self, args: Args) -> list[str]:
+        """Every problem of the arguments at once, each naming field, expectation and value; empty if there is none."""
+        try:
+            validate(self.input_schema, args)
+        except ToolInputError as error:
+            return list(getattr(error, "problems", (error.message,)))
+        return []
+
+    @final
+    def facts(self, args: Args | None) -> ToolFacts:
+        """What the boundary may know of the tool; with arguments the risk is resolved for them."""
+        static = self._static_facts
+        if args is None or not callable(self.risk):
+            return static
+        risk = self.risk(args)
+        return static if risk == static.risk else replace(static, risk=risk, effect=self._effect(risk))
+
+    @final
+    def result(self, value: object, ctx: RunContext[Any]) -> ToolResult:
+        """Wrap what `_run` returned: JSON for programs, a bounded text for the model, the labels it must carry."""
+        facts = self._static_facts
+        given = value if isinstance(value, ToolResult) else None
+        data: Json = freeze(given.data) if given else dump_result(value, self._returns)
+        shown = summarise(given.summary if given and given.summary else data, ctx.result_tokens)
+        ref = f"{ctx.run_id}:{ctx.call.slot}" if shown.is_cut and ctx.call and ctx.run_id else None
+        if given is None:
+            return ToolResult(ok=True, summary=shown.text, data=data, keep=self.keep, ref=ref, label=facts.label)
+        return replace(
+            given,
+            summary=shown.text,
+            data=data,
+            keep=given.keep or self.keep,
+            ref=given.ref or ref,
+            label=given.label.join(facts.label),
+        )
+
+    @property
+    def takes_context(self) -> bool:
+        """Whether its result may depend on who asks; a subclass is taken to."""
+        return True
+
+    @property
+    def is_reversible(self) -> bool:
+        """Whether what it does can be undone."""
+        return self.undo is not None
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether no model is ever shown it: statically high."""
+        return self.risk == "high"
+
+    @cached_property
+    def spec(self) -> ToolSpec:
+        """The tool as a model is shown it."""
+        examples = tuple((text, args) for text, args in self.examples)
+        return ToolSpec(name=self.name, description=self.description, schema=self._schema, examples=examples)
+
+    @property
+    def undeclared_danger(self) -> str | None:
+        """The word of high impact in its name or description, if nobody has said what its risk is."""
+        return danger_in(self.name, self.description) if self.risk is None else None
+
+    @cached_property
+    def _schema(self) -> Args:
+        return model_schema(self.input_schema)
+
+    @cached_property
+    def _meanings(self) -> Mapping[str, str]:
+        return meanings_of(self.input_schema)
+
+    @cached_property
+    def _returns(self) -> TypeAdapter[Any] | None:
+        return TypeAdapter(self.returns) if self.returns is not None else None
+
+    def _effect(self, risk: Risk) -> Effect:
+        return self.effect or ("none" if risk == "read" else "once")
+
+    @cached_property
+    def _static_facts(self) -> ToolFacts:
+        risk: Risk = "write" if self.risk is None or callable(self.risk) else self.risk
+        effect = self._effect(risk)
+        sinks = self.sinks if self.sinks is not None else self._default_sinks(risk)
+        required = freeze(self._schema.get("required", ()))
+        declared: Json = "depends" if callable(self.risk) else risk
+        return ToolFacts(
+            name=self.name,
+            digest=digest(
+                {"name": self.name, "risk": declared, "effect": effect, "sinks": sorted(sinks), "required": required}
+            ),
+            risk=risk,
+            effect=effect,
+            egress=self.egress,
+            sinks=sinks,
+            texts=frozenset(name for name, meaning in self._meanings.items() if meaning == "text"),
+            meanings=self._meanings,
+            label=Label(trusted=False) if self.untrusted is True else PLAIN,
+            field_labels=self._field_labels(),
+        )
+
+    def _field_labels(self) -> dict[str, Label]:
+        labels = {name: Label(trusted=False) for name in self.untrusted} if isinstance(self.untrusted, frozenset) else {}
+        for name in self.secret:
+            labels[name] = labels.get(name, PLAIN).join(Label(secrecy="secret"))
+        return labels
+
+    def _default_sinks(self, risk: Risk) -> frozenset[str]:
+        if risk == "read" and not self.egress:
+            return frozenset()
+        properties = self._schema.get("properties", {})
+        if not isinstance(properties, Mapping):
+            return frozenset()
+        return frozenset(
+            name
+            for name, schema in properties.items()
+            if _holds_text(schema) and not self._meanings.get(name, "").startswith(_NOT_SINKS)
+        )
+
+
+def _holds_text(schema: Json) -> bool:
+    if isinstance(schema, Mapping):
+        kinds = [one.get("type") for one in schema.get("anyOf", ()) if isinstance(one, Mapping)]  # type: ignore[union-attr]  # a schema's anyOf is an array
+        if "number" in kinds:
+            return False
+        return schema.get("type") == "string" or "$ref" in schema or any(_holds_text(one) for one in schema.values())
+    return isinstance(schema, list | tuple) and any(_holds_text(one) for one in schema)
+
+
+def _nested(name: str, args: Args, ctx: RunContext[Any]) -> RunContext[Any]:
+    """The context of a call that another call's body makes: judged like any, its effect under a key of its own."""
+    ctx.nested += 1
+    outer = ctx.call
+    call = ToolCall(
+        id=f"{outer.id}/{ctx.nested}" if outer else ctx.new_id("c"),
+        name=name,
+        args=args,
+        slot=outer.slot if outer else 0,
+    )
+    key = f"{ctx.idempotency_key}/{ctx.nested}" if ctx.idempotency_key else call.id
+    return ctx.child(call=call, span_id=new_span_id(), key=key)
