@@ -6,6 +6,7 @@ Source: SPEC G1, D7; DESIGN 8.14.
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
@@ -55,12 +56,17 @@ class Definition:
         """A digest for each part, so that a report can name what changed."""
         return {
             "instructions": digest(self.instructions if isinstance(self.instructions, str) else _named(self.instructions)),
-            "boundary": policy_digest(self.boundary, self.constraints),
+            "boundary": self.policy_digest,
             "model": digest(self.model.name),
             "settings": digest(self.settings),
             "version": digest(self.version),
             **{f"tool:{tool.name}": digest([tool.spec.description, tool.facts(None).digest]) for tool in self.toolset},
         }
+
+    @cached_property
+    def policy_digest(self) -> str:
+        """SHA-256 over the rules in force and the limits: what a question names as the policy that asked it."""
+        return digest([[_plain(one) for one in self.constraints], _plain(self.boundary.limits), self.boundary.mode])
 
     @cached_property
     def digest(self) -> str:
@@ -78,11 +84,6 @@ def tool_words(toolset: Toolset) -> tuple[ToolWords, ...]:
     return tuple(
         ToolWords(name=tool.name, description=tool.description, meanings=tool.facts(None).meanings) for tool in toolset
     )
-
-
-def policy_digest(boundary: Boundary, constraints: Sequence[Constraint]) -> str:
-    """SHA-256 over the rules in force and the limits."""
-    return digest([[_plain(one) for one in constraints], _plain(boundary.limits), boundary.mode])
 
 
 def _plain(value: object) -> Json:
@@ -112,7 +113,7 @@ def compile_rules(boundary: Boundary, toolset: Toolset) -> tuple[tuple[Constrain
     reports: list[str] = []
     for number, rule in enumerate(boundary.constraints, 1):
         made = (
-            bind(parse_rule(rule), words, author="developer", id=f"c{number}") if isinstance(rule, str) else rule
+            bind(parse_rule(rule, now=time.time()), words, author="developer", id=f"c{number}") if isinstance(rule, str) else rule
         )
         reports += _report(made, toolset)
         rules.append(made)

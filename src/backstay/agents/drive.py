@@ -15,7 +15,7 @@ from inspect import isawaitable
 from typing import Any, Literal, TypeAlias, cast
 
 from backstay.agents.capture import capture_rules
-from backstay.agents.definition import Definition, limits_with, policy_digest
+from backstay.agents.definition import Definition, limits_with
 from backstay.agents.guard import RunGuard
 from backstay.agents.journal import Journal
 from backstay.agents.loop import close_step, loop
@@ -170,7 +170,7 @@ async def _prepare(
     guard = RunGuard(
         journal,
         definition.boundary,
-        policy_digest(definition.boundary, definition.constraints),
+        definition.policy_digest,
         toolset=definition.toolset,
         agents=(definition.name,),
         presence="attended" if given.approver else (input.presence if input else "inbox"),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 from backstay.agents.ask import ask
 from backstay.agents.own_tools import RECALL
@@ -19,7 +18,7 @@ from backstay.boundary.actions import PendingAction
 from backstay.core.errors import ModelError
 from backstay.core.events import ActionAsked, ModelAnswered
 from backstay.core.ids import new_span_id
-from backstay.core.messages import ModelReply, ModelRequest, ToolCall, ToolResult, ToolReturn
+from backstay.core.messages import ModelReply, ModelRequest, Reasoning, Text, ToolCall, ToolResult, ToolReturn
 from backstay.memory.block import constraint_block
 from backstay.memory.window import pack
 from backstay.models.model import cost_usd
@@ -51,7 +50,7 @@ async def loop(work: Work) -> Ending:
             reply = await _ask(work)
         except ModelError as error:
             return Ending(status="failed", code=error.code, reason=error.message)
-        if not reply.calls and reply.parts:
+        if run.output is not None and not run.is_due:
             return _rest(work)
         if run.empty > 1:
             return Ending(status="failed", code="model.empty", reason="the model answered nothing, twice")
@@ -93,17 +92,19 @@ def _offered(work: Work) -> frozenset[str]:
 
 def _numbered(reply: ModelReply, run: RunState, used: set[str]) -> ModelReply:
     """Give every call its slot and an id that no other call of the session has."""
-    if not reply.calls:
-        return reply
-    slot, seen, parts = run.slot, set(used), []
+    slot, seen = run.slot, set[str]()
+    parts: list[Text | Reasoning | ToolCall] = []
     for part in reply.parts:
         if isinstance(part, ToolCall):
             slot += 1
-            id_ = part.id if part.id and part.id not in seen and "/" not in part.id else f"{run.run_id}.{slot}"
+            is_fresh = part.id and part.id not in seen and part.id not in used and "/" not in part.id
+            id_ = part.id if is_fresh else f"{run.run_id}.{slot}"
             seen.add(id_)
-            part = replace(part, id=id_, slot=slot, proposed=False)
+            part = ToolCall(id=id_, name=part.name, args=part.args, slot=slot, raw=part.raw)
         parts.append(part)
-    return replace(reply, parts=tuple(parts))
+    if slot == run.slot:
+        return reply
+    return ModelReply(parts=tuple(parts), finish=reply.finish, usage=reply.usage, model=reply.model)
 
 
 async def _answer_calls(work: Work) -> Ending | None:
@@ -212,14 +213,14 @@ def _rest(work: Work) -> Ending:
 
 def _limit_reached(work: Work) -> Ending | None:
     for name, used, allowed in work.spent():
-        if name != "calls" and used >= allowed and (name != "usd" or used > 0):
+        if used >= allowed and name != "calls" and (name != "usd" or used > 0):
             return Ending(status="stopped", code=f"limit.{name}", reason=f"the limit of {allowed:g} {name} is reached")
     return None
 
 
 def _calls_over(work: Work, calls: Sequence[ToolCall]) -> Ending | None:
-    used = next(used for name, used, _ in work.spent() if name == "calls")
-    if used <= work.limits.calls:
+    since = work.run.since
+    if work.run.calls - (since.calls if since else 0) <= work.limits.calls:
         return None
     told = f"the limit of {work.limits.calls} calls would be passed, so none of these {len(calls)} ran"
     return Ending(status="stopped", code="limit.calls", reason=told)

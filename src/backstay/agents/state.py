@@ -6,7 +6,7 @@ Resume is folding, never replaying user code: the same records give the same sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import cast
@@ -128,65 +128,54 @@ class SessionState:
 
     def fold(self, record: Record) -> None:
         """Take one record in. Records that a snapshot already counts give their messages only."""
-        if record.seq <= self.snapshot_seq:
-            self._fold_messages(record)
-            return
-        self.seq = record.seq
-        self._fold_messages(record)
-        self._fold_state(record)
+        shown, counted = _FOLDS.get(type(record.body), (None, None))
+        if shown is None and counted is None:
+            raise CorruptError(f"record {record.seq} of {self.session_id} holds no known body ({record.kind})")
+        if shown is not None:
+            shown(self, record)
+        if record.seq > self.snapshot_seq:
+            self.seq = record.seq
+            if counted is not None:
+                counted(self, self.run(record.run_id), record.body)
 
-    def _fold_messages(self, record: Record) -> None:
-        body = record.body
-        match body:
-            case Input():
-                self.messages += (*body.history, body.message)
-                self.sources.add(body.message.id, body.message.text)
-                for message in body.history:
-                    self.call_ids.update(call.id for call in message.calls)
-            case Reply():
-                if body.reply.parts:
-                    self.messages.append(
-                        Message(id=f"m{record.seq}", role="assistant", parts=body.reply.parts, label=self.label)
-                    )
-                    self.call_ids.update(call.id for call in body.reply.calls)
-            case Results():
-                label = PLAIN
-                for one in body.returns:
-                    label = label.join(one.result.label)
-                    self.has_refs = self.has_refs or one.result.ref is not None
-                self.messages.append(Message(id=f"m{record.seq}", role="tool", parts=body.returns, label=label))
-            case Notice():
-                self.messages.append(body.message)
-            case _:
-                return
+    def _show_input(self, record: Record) -> None:
+        body: Input = record.body  # type: ignore[assignment]  # the table says so
+        self.messages += (*body.history, body.message)
+        self.sources.add(body.message.id, body.message.text)
+        for message in body.history:
+            self.call_ids.update(call.id for call in message.calls)
 
-    def _fold_state(self, record: Record) -> None:
-        run, body = self.run(record.run_id), record.body
-        match body:
-            case Input():
-                self._fold_input(run, record, body)
-            case Reply():
-                self._fold_reply(run, body)
-            case Results():
-                run.unanswered, run.is_due = (), True
-                for one in body.returns:
-                    self.label = self.label.join(one.result.label)
-                    if one.result.via in ("ran", "cached", "short_circuited"):
-                        self.done[one.name] = self.done.get(one.name, 0) + 1
-            case Notice():
-                self._fold_notice(run, body)
-            case Asked():
-                self.open[body.action.id] = body.action
-            case Decided():
-                self.decided[body.action_id] = body.decision
-            case Constraint():
-                self._fold_constraint(body)
-            case Status():
-                self._fold_status(run, body)
-            case Snapshot():
-                self.snapshot_seq = record.seq
-            case _:
-                raise CorruptError(f"record {record.seq} of {self.session_id} holds no known body ({record.kind})")
+    def _show_reply(self, record: Record) -> None:
+        reply = record.body.reply  # type: ignore[union-attr]  # the table says so
+        if reply.parts:
+            self.messages.append(Message(id=f"m{record.seq}", role="assistant", parts=reply.parts, label=self.label))
+            self.call_ids.update(call.id for call in reply.calls)
+
+    def _show_results(self, record: Record) -> None:
+        returns, label = record.body.returns, PLAIN  # type: ignore[union-attr]  # the table says so
+        for one in returns:
+            label = label.join(one.result.label)
+            self.has_refs = self.has_refs or one.result.ref is not None
+        self.messages.append(Message(id=f"m{record.seq}", role="tool", parts=returns, label=label))
+
+    def _show_notice(self, record: Record) -> None:
+        self.messages.append(record.body.message)  # type: ignore[union-attr]  # the table says so
+
+    def _fold_results(self, run: RunState, body: Results) -> None:
+        run.unanswered, run.is_due = (), True
+        for one in body.returns:
+            self.label = self.label.join(one.result.label)
+            if one.result.via in ("ran", "cached", "short_circuited"):
+                self.done[one.name] = self.done.get(one.name, 0) + 1
+
+    def _fold_asked(self, _run: RunState, body: Asked) -> None:
+        self.open[body.action.id] = body.action
+
+    def _fold_decided(self, _run: RunState, body: Decided) -> None:
+        self.decided[body.action_id] = body.decision
+
+    def _fold_snapshot(self, _run: RunState, _body: Snapshot) -> None:
+        self.snapshot_seq = self.seq
 
     def _fold_status(self, run: RunState, body: Status) -> None:
         run.active_seconds += body.active_seconds
@@ -195,8 +184,8 @@ class SessionState:
         elif body.status in ENDED:
             self.runs.pop(run.run_id, None)
 
-    def _fold_input(self, run: RunState, record: Record, body: Input) -> None:
-        run.input, run.input_seq, run.is_due, run.output = body, record.seq, True, None
+    def _fold_input(self, run: RunState, body: Input) -> None:
+        run.input, run.input_seq, run.is_due, run.output = body, self.seq, True, None
         run.since, run.empty = run.count(), 0
         self.instructions = body.instructions
         self.label = self.label.join(body.message.label)
@@ -204,17 +193,18 @@ class SessionState:
             self.label = self.label.join(message.label)
 
     def _fold_reply(self, run: RunState, body: Reply) -> None:
-        reply = body.reply
+        reply, calls = body.reply, body.reply.calls
         run.step += 1
-        run.slot += len(reply.calls)
-        run.calls += len(reply.calls)
-        run.unanswered, run.is_cut_off = reply.calls, reply.finish == "length"
-        run.usage += reply.usage or Usage()
+        run.slot += len(calls)
+        run.calls += len(calls)
+        run.unanswered, run.is_cut_off = calls, reply.finish == "length"
+        if reply.usage is not None:
+            run.usage += reply.usage
         known = run.cost_usd is not None and body.cost_usd is not None
         run.cost_usd = run.cost_usd + body.cost_usd if known else None  # type: ignore[operator]  # known says both are there
         run.empty = 0 if reply.parts else run.empty + 1
-        run.is_due = not reply.parts or bool(reply.calls)
-        if not reply.calls:
+        run.is_due = not reply.parts or bool(calls)
+        if not calls:
             run.output = reply.text
 
     def _fold_notice(self, run: RunState, body: Notice) -> None:
@@ -228,7 +218,7 @@ class SessionState:
         if gone is not None and gone.holds_run and gone.run_id == run.run_id and not self.held_by(run.run_id):
             run.is_due = True
 
-    def _fold_constraint(self, constraint: Constraint) -> None:
+    def _fold_constraint(self, _run: RunState, constraint: Constraint) -> None:
         if constraint.supersedes and constraint.supersedes != constraint.id:
             self.constraints.pop(constraint.supersedes, None)
         self.constraints[constraint.id] = constraint
@@ -284,3 +274,16 @@ def _run_from(count: RunCount) -> RunState:
         ),
     )
 
+
+_FOLDS: Mapping[type, tuple[Callable[..., None] | None, Callable[..., None] | None]] = {
+    Input: (SessionState._show_input, SessionState._fold_input),
+    Reply: (SessionState._show_reply, SessionState._fold_reply),
+    Results: (SessionState._show_results, SessionState._fold_results),
+    Notice: (SessionState._show_notice, SessionState._fold_notice),
+    Asked: (None, SessionState._fold_asked),
+    Decided: (None, SessionState._fold_decided),
+    Constraint: (None, SessionState._fold_constraint),
+    Status: (None, SessionState._fold_status),
+    Snapshot: (None, SessionState._fold_snapshot),
+}
+"""Kind of body → what it adds to the messages, what it changes of the rest."""

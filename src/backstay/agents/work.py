@@ -66,7 +66,7 @@ class Work:
             ("calls", calls, limits.calls),
             ("tokens", tokens, limits.tokens),
         ]
-        if run.cost_usd is not None:
+        if run.cost_usd:
             cost = run.cost_usd - ((since.cost_usd or Decimal(0)) if since else Decimal(0))
             spent.append(("usd", float(cost), float(DEFAULT_USD if limits.usd is None else limits.usd)))
         return tuple(spent)

@@ -18,15 +18,18 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 class TrustedText:
     """Grows with every message that may be believed; a value is found if it stands there as a whole token."""
 
-    __slots__ = ("_texts", "_tokens")
+    __slots__ = ("_indexed", "_texts", "_tokens")
 
     def __init__(self) -> None:
         self._tokens: dict[str, tuple[str, tuple[int, int]]] = {}
         self._texts: list[tuple[str, str]] = []
+        self._indexed = 0
 
     def add(self, message_id: str, text: str) -> None:
-        """Take the words of a trusted message into the index."""
+        """Take the words of a trusted message in; they are indexed when somebody first asks where a value came from."""
         self._texts.append((message_id, text))
+
+    def _index(self, message_id: str, text: str) -> None:
         for found in (*_TOKEN.finditer(text), *_NUMBER.finditer(text)):
             token = found.group().rstrip(".")
             start = found.start()
@@ -36,6 +39,9 @@ class TrustedText:
 
     def origin(self, path: str, value: str, *, exact: bool) -> Origin:
         """Where the value stands. `exact` matches letter case as well, for identifiers."""
+        for message_id, text in self._texts[self._indexed :]:
+            self._index(message_id, text)
+        self._indexed = len(self._texts)
         place = self._tokens.get(_key(value)) or self._phrase(value)
         if place is not None and exact and value not in self._at(place):
             place = None

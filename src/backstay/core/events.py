@@ -238,14 +238,16 @@ class Emitter:
         *above: emitters whose listeners hear everything this one hears as well, before its own.
     """
 
-    __slots__ = ("_above", "_by_kind", "_loop", "_nested", "_seen", "_subscriptions", "_thread", "_version")
+    __slots__ = ("_above", "_by_kind", "_loop", "_nested", "_seen", "_subscriptions", "_thread")
+
+    _changes: ClassVar[int] = 0
+    """Changes of any emitter of the process: what was matched before the last one is matched again."""
 
     def __init__(self, *above: Emitter) -> None:
         self._above = above
         self._nested: list[Emitter] = []
         self._subscriptions: list[_Subscription] = []
         self._by_kind: dict[type[Event], tuple[tuple[_Subscription, Emitter], ...]] = {}
-        self._version = 0
         self._seen = -1
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = 0
@@ -268,34 +270,24 @@ class Emitter:
             return decorate
         subscription = _Subscription(matcher, listener, once)
         self._subscriptions.append(subscription)
-        self._version += 1
+        Emitter._changes += 1
 
         def off() -> None:
             if subscription in self._subscriptions:
                 self._subscriptions.remove(subscription)
-                self._version += 1
+                Emitter._changes += 1
 
         return off
 
     def pipe(self, target: Emitter) -> None:
         """Let `target` hear everything this emitter hears, as events of a run inside its own."""
         self._nested.append(target)
-        self._version += 1
+        Emitter._changes += 1
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Name the loop that events from other threads are handed to."""
         self._loop = loop
         self._thread = threading.get_ident()
-
-    @property
-    def version(self) -> int:
-        """Grows with every change of this emitter or of those above it."""
-        total = self._version
-        for emitter in self._above:
-            total += emitter.version
-        for emitter in self._nested:
-            total += emitter.version
-        return total
 
     def wants(self, kind: type[Event]) -> bool:
         """Whether anybody listens to this kind of event."""
@@ -319,16 +311,17 @@ class Emitter:
                 if subscription.once:
                     subscription.spent = True
                     owner._subscriptions.remove(subscription)
-                    owner._version += 1
+                    Emitter._changes += 1
                 subscription.listener(event)
             except Exception:
                 _log.exception("a listener of %s raised; the run goes on", event.name)
 
     def _listeners(self, kind: type[Event]) -> tuple[tuple[_Subscription, Emitter], ...]:
-        version = self.version
-        if version != self._seen:
+        if not self._subscriptions and not self._nested and len(self._above) == 1:
+            return self._above[0]._listeners(kind)
+        if self._seen != Emitter._changes:
             self._by_kind.clear()
-            self._seen = version
+            self._seen = Emitter._changes
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = tuple(self._matching(kind, nested=False))

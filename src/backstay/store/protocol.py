@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Literal, Protocol
 
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.context import Effect, Principal
+from backstay.core.canon import EMPTY
 from backstay.core.messages import Json, ToolResult
 from backstay.store.records import AuditRow, Fence, Record, RunRow, SpanRow
 
-NO_STATUSES: Mapping[str, str] = MappingProxyType({})
+NO_STATUSES: Mapping[str, str] = EMPTY
 
 
 class RunStore(Protocol):
@@ -124,7 +124,8 @@ class RunStore(Protocol):
         ...
 
     async def decide(self, pending_id: str, version: int, decision: Decision, audit: AuditRow) -> PendingAction:
-        """Decide an open action: one winner. The row becomes `approved` or `refused`, the run due, the decision an arrival.
+        """Decide an open action: one winner. The row becomes `approved` or `refused`, the run due, the decision an
+        arrival.
 
         Raises:
             NotFoundError: no such action.

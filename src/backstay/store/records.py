@@ -7,13 +7,13 @@ dataclasses below (or of core and boundary), by a closed table of kinds. Source:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.boundary.constraints import Constraint
+from backstay.core.canon import FrozenDict
 from backstay.core.context import Principal
 from backstay.core.messages import PLAIN, Args, Json, Label, Message, ModelReply, ToolReturn, Usage
 
@@ -40,6 +40,8 @@ class Input:
     limits: Args | None = None
     presence: Literal["attended", "inbox", "unattended"] = "inbox"
     metadata: Args | None = None
+    has_deps: bool = False
+    """Whether the run was given dependencies, which a resuming process has to make again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +113,10 @@ class RunCount:
     since_tokens: int = 0
     since_usd: Decimal = Decimal(0)
     since_seconds: float = 0.0
+    input: Input | None = None
+    """Its last input, without history."""
+    is_due: bool = False
+    output: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,17 +127,17 @@ class Snapshot:
     """Seq of the first record whose messages are still in the window."""
     instructions: str
     constraints: tuple[Constraint, ...] = ()
-    spent: Mapping[str, Decimal] = MappingProxyType({})
-    done: Mapping[str, int] = MappingProxyType({})
+    spent: Mapping[str, Decimal] = field(default_factory=FrozenDict)
+    done: Mapping[str, int] = field(default_factory=FrozenDict)
     label: Label = PLAIN
     open: tuple[PendingAction, ...] = ()
-    decided: Mapping[str, Decision] = MappingProxyType({})
+    decided: Mapping[str, Decision] = field(default_factory=FrozenDict)
     refused: tuple[str, ...] = ()
-    breaks: Mapping[str, int] = MappingProxyType({})
+    breaks: Mapping[str, int] = field(default_factory=FrozenDict)
     runs: tuple[RunCount, ...] = ()
 
 
-Body: TypeAlias = Input | Reply | Results | Notice | Asked | Decided | Status | Snapshot | Constraint | Json
+Body: TypeAlias = "Input | Reply | Results | Notice | Asked | Decided | Status | Snapshot | Constraint | Json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -164,7 +164,9 @@ async def _clear(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> _Clear
     input = validate(tool.input_schema, call.args)
     args = canonical_args(input)
     facts = tool.facts(args)
-    verdict = ctx.guard.judge(replace(call, args=args), facts)
+    verdict = ctx.guard.judge(
+        ToolCall(id=call.id, name=call.name, args=args, slot=call.slot, proposed=call.proposed), facts
+    )
     if ctx.emit.wants(BoundaryVerdict):
         ctx.emit(BoundaryVerdict(*ctx.head(), verdict=verdict))
     if verdict.outcome == "allow":

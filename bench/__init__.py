@@ -1,0 +1,1 @@
+"""What Backstay costs, measured and printed: `python -m bench` (or `make bench`). The budgets are in DESIGN section 7."""

@@ -1,0 +1,1 @@
+"""The peer: another framework doing the same work, in an environment of its own."""

@@ -1,0 +1,16 @@
+"""The scenarios. A function of the scenario's name stands in the named module; it returns rows."""
+
+MODULE_OF = {
+    "import_cost": "imports",
+    "bare": "one_run",
+    "one_tool": "one_run",
+    "ten_rounds": "rounds",
+    "eighty_rounds": "rounds",
+    "concurrent": "load",
+    "flat": "load",
+    "sqlite": "durable",
+    "judge_call": "parts",
+    "memory_record": "parts",
+    "pending": "parts",
+}
+"""In the order in which they are printed. Nothing is imported here, so that a scenario's process starts clean."""

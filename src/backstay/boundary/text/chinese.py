@@ -1,0 +1,96 @@
+"""The Chinese gate: whether the words around a limit make it a rule of the author's, or a story or a quote."""
+
+from __future__ import annotations
+
+import re
+
+from backstay.boundary.text.limits import Limit
+
+_LEAD = re.compile(
+    r"(?:请|麻烦|拜托|帮我|但是|但|不过|而且|并且|另外|记住|注意|还有|然后|好的|嗯|你好|您好|我说了|我说|以后|今后|从现在起|规则"
+    r"|务必|一定|那就|那|而|并|且|也|都|你|您|一律|全部)[:：]? ?"
+)
+_REPORTED = re.compile(r"(?<!我)说(?!明)|表示|告诉我|规定|政策|条款|写着|标着|据说|听说|好像|大概|可能|我觉得|我猜")
+_LOOSENS = re.compile(
+    r"不用只|不必只|不只|不仅|不光|不限|没有上限|无上限|不受限|(?:取消|解除|放宽|忽略).{0,14}(?:限制|上限|规则)"
+)
+_ASKS = re.compile(
+    r"吗|呢$|什么|哪[些个里]|多少|几(?=件|个|天|次)|为何|怎么|是不是|有没有|是否|多久|能不能|可不可以|能否"
+)
+_POLITE = re.compile(r"(?:请问?|麻烦)?(?:你|您)?(?:能不能|可不可以|可以|能否|能)(?:请|麻烦)?(?:你|您)?(?:只|仅)")
+_CONDITION = re.compile(r"如果|假如|假设|要是|倘若|若(?!干)|除了|的话")
+# What looks like the perfective 了 and 过 and is none.
+_NOT_PAST = re.compile(r"除了|为了|了解|[行好够成]了|可以了|说了|罢了|才行|超过|不过|过去|通过|经过|过期|过滤|胜过")
+_PAST = re.compile(r"[了过]|已经|已(?=超)|上次|的时候|昨天|当时|曾")
+_STORY_START = re.compile(r"我|他|她|它|客户|客服|公司|商家|店家|这|那|上次|老板|对方|卖家")
+_FRAME = re.compile(
+    r"我们?(?:只|就|仅)?(?:要|想|需|希望|允许|同意|接受|授权|关心|看)|我们?的?(?:预算|上限|限额)|我们?最多(?:只|能|可以)*(?:付|花|出|接受)"
+    r"|这次|这个(?:任务|报表|会话)"
+)
+_WEAK = re.compile(r"不(?:超过|超出|高于|大于|多于)|低于|少于|小于|不足|不到|⟦")
+_WEAK_HEAD = re.compile(
+    r"(?:每[次笔个单天日人件]|单[次笔个]|一次|最多|总共?|合计|一共|数量|金额|价格?|花费|费用|预算|只|仅|请|不|退款?|付款?|支付|转账|汇款|"
+    r"邮件|折扣|优惠|购买|买|删除?|取消|控制|限制|保持|[a-z0-9 的在要能给您你]|,)*"
+)
+_NO = (
+    r"(?:千万|绝对|一定|坚决|永远|切)?(?:不要|别|不准|不许|不得|禁止|严禁|切勿|勿|不可以|不可|不能"
+    r"|绝不能?|绝不要|不允许)"
+)
+_DEED = (
+    r"动|碰|用|删|发|寄|联系|取消|转|汇|付|支付|退|改|动用|打开|访问|透露|泄露|泄漏|告诉|分享|提交|购买|下单|买|执行|运行|覆盖|"
+    r"公开|外传|预订|打扰|骚扰|关闭|移动|重置|格式化|安装|下载|上传|回复|抄送|处理|通知|查看|读取|修改|调用|部署|发布|看|写|卖"
+)
+_ALARM = re.compile(r"(?:不要|别|不用)(?:紧|急|着急|担心|忘|客气|误会|介意|生气|怕)")
+_PROHIBITS = re.compile(
+    rf"{_NO}(?:再|去|擅自|随便|直接|私自)?(?:(?:{_DEED})|(?:把|给|对|向|跟|和|让).{{1,24}}?(?:{_DEED}))"
+    rf"|(?:只能|只许|只准|只可以?|仅能|仅可|只|仅)(?:使用|用|联系|发给|回复)"
+    r"|.{0,12}(?:之前|以前|前)(?:必须|务必|请|要|都要)?先?(?:问|请示|征求|通知|告诉)(?:一下)?我"
+)
+_REFUSED = re.compile(r".{1,40}(?:都|全|一概|一律)(?:不要|不行|不准|不许)\Z")
+
+
+def is_spoken_for(sentence: str) -> bool:
+    """Whether the sentence reports what somebody else says, guesses, or takes a rule back: it makes no rule."""
+    return bool(_REPORTED.search(sentence) or _LOOSENS.search(sentence))
+
+
+def is_plain_question(sentence: str) -> bool:
+    """Whether it asks and is more than an order put politely."""
+    return bool(_ASKS.search(sentence)) and _POLITE.match(sentence) is None
+
+
+def is_polite(sentence: str) -> bool:
+    """Whether a question is an order put politely."""
+    return _POLITE.match(sentence) is not None
+
+
+def is_conditional(sentence: str) -> bool:
+    """Whether it holds under a condition, or with an exception, that no predicate says."""
+    return bool(_CONDITION.search(sentence))
+
+
+def is_rule(clause: str, limit: Limit, before: str) -> bool:
+    """Whether the words around a limit make it a rule: no story of the past, no statement of fact."""
+    if _PAST.search(_NOT_PAST.sub("", clause)):
+        return False
+    head = _stripped(clause)
+    offset = len(clause) - len(head)
+    if _STORY_START.match(head) and not _FRAME.match(head):
+        return False
+    if _WEAK.match(clause, limit.start):
+        lead = head[: max(0, limit.start - offset)]
+        return _WEAK_HEAD.fullmatch(lead) is not None or _FRAME.match(head) is not None
+    return not _PAST.search(_NOT_PAST.sub("", before)) or not head.startswith("最多")
+
+
+def _stripped(head: str) -> str:
+    while lead := _LEAD.match(head):
+        head = head[lead.end() :]
+    return head
+
+
+def is_advisory(clause: str) -> bool:
+    """Whether a clause forbids or narrows something in words that no predicate says."""
+    if _PAST.search(_NOT_PAST.sub("", clause)) or _ALARM.search(clause):
+        return False
+    return bool(_PROHIBITS.match(_stripped(clause)) or _REFUSED.match(clause))

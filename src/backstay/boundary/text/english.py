@@ -1,0 +1,163 @@
+"""The English gate: whether the words around a limit make it a rule of the author's, or a story or a quote."""
+
+from __future__ import annotations
+
+import re
+
+from backstay.boundary.text.limits import Limit
+from backstay.boundary.text.words import scope_words
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_DEEDS = _set(
+    "accept access add allow analyse analyze answer apply approve ask authorise authorize book browse buy "
+    "call cancel change charge check choose close collect compare consider contact count create delete "
+    "deploy disclose display download edit email exceed execute export extract fetch filter find forward "
+    "get give go grant include install invite issue keep leave limit list load look mail make merge "
+    "message modify move offer open order overwrite pay pick post process publish pull purchase push query "
+    "read refund register release remove rename reply report request reserve reset respond restrict "
+    "retrieve return reveal review rewrite run save scan search select sell send set share ship show spend "
+    "stay stick stop submit summarise summarize take tell touch transfer update upload use view visit wire "
+    "withdraw work write"
+)
+"""Verbs that order the agent to do something, in the form of an order."""
+
+_NAMING = _set(
+    "a an the any all each every per my our your this these those of in on at to from for with within "
+    "during about by and or data order orders record records result results transaction transactions "
+    "invoice invoices payment payments email emails message messages item items entries entry log logs "
+    "event events sale sales history report reports ticket tickets customer customers refund refunds "
+    "delivery deliveries purchase purchases statement statements booking bookings file files document "
+    "documents news info information stuff things amount amounts total price budget limit placed made "
+    "created dated sent may must should can shall be are is not no new recent single everything anything "
+    "us me discount discounts"
+)
+"""Words that name what a limit is about; a head of nothing else is a fragment such as `refunds under 100 GBP only`."""
+
+_LEAD = re.compile(
+    r"(?:please|pls|kindly|ok(?:ay)?|hi|hello|hey|but|and|also|so|then|or|again|remember|note|important|reminder|fyi"
+    r"|thanks|thank you|btw|by the way|(?:just )?to be clear|for now|from now on|as i said|i said|i told you|i repeat"
+    r"|make sure(?: that| to)?(?: you)?|be sure to|ensure(?: that)?(?: you)?|remember to|always|under all circumstances"
+    r"|in this (?:session|chat|conversation)|it is important that(?: you)?|ever)(?![a-z'])[:,]? ?"
+)
+_LABEL = re.compile(r"[a-z][a-z ]{0,40}: ?")
+_FRAME = re.compile(
+    r"(?:you|we|the agent|the assistant)(?: only| just)? (?:may|can|could|must|should|shall|have to|need to|will"
+    r"|are (?:only )?(?:allowed|permitted) to)(?![a-z'])"
+    r"|(?:i|we)(?:'d| would| only| just| really| do)* (?:want|need|like|prefer|allow|authori[sz]e|permit|approve|accept"
+    r"|agree|care|request|expect)(?![a-z])"
+    r"|(?:i|we) (?:don't|do not|never)(?: ever)? (?:want|need|allow|accept|wish|authori[sz]e|like)(?![a-z])"
+    r"|(?:can|could|would|will) you(?: please)?"
+    r"|let(?:'s| us)|(?:my|our|the|your) (?:[a-z]+ )?(?:budget|limit|maximum|cap|ceiling|range|scope|period)(?![a-z])"
+    r"|(?:it|that|this) (?:must|may|should|shall|can)(?![a-z'])"
+)
+_STORY = re.compile(
+    r"(?<![a-z])(?:was|were|did|had|has|have(?! to)|came|went|cost|costs|said|says|bought|paid|spent|got|took|arrived"
+    r"|received|happened|shipped|ordered|charged|delivered|refunded|called|moved|what|why|where|how|who|which|whether"
+    r"|because|that|think|guess|know|he|she|they|i|it's|i'm|i've)(?![a-z])"
+)
+_OWN_PAST = re.compile(
+    r" (?:that )?(?:i|we)(?:'ve)? (?:placed|made|ordered|sent|received|bought)(?![a-z])| that are(?![a-z])"
+)
+_TAIL_STORY = re.compile(
+    r"\A,? (?:i|he|she|they|we|it|people)(?![a-z])|(?<![a-z])(?:was|were|had|has|have|did|came|went|arrived|happened"
+    r"|passed|ago|i think|i guess)(?![a-z])"
+    r"|(?<![a-z])(?:is|are) (?!(?:allowed|relevant|ok|okay|fine|needed|enough|permitted|important|acceptable)(?![a-z]))"
+)
+_REPORTED = re.compile(
+    r"(?<![a-z])(?<!i )(?<!i've )(?:said|says|told|tells|claimed|states|stated|writes|wrote|mentioned|insisted"
+    r"|promised)(?![a-z])|(?<![a-z])(?:according to|policy|policies|terms (?:say|and)|apparently|supposedly"
+    r"|i (?:think|guess|believe|heard)|maybe|perhaps|probably|i don't know|not sure)(?![a-z])"
+)
+_LOOSENS = re.compile(
+    r"(?<![a-z])(?:(?:ignore|disregard|waive|lift|(?<!don't )forget|(?:remove|drop|cancel) "
+    r"(?:the|that|this|any|your|my) (?:limit|rule|restriction|cap))|no longer|(?:don't|do not|doesn't|does not) (?:have|need) to"
+    r"|need(?: not|n't)|no need|not (?:only|just|limited|restricted|necessarily)|isn't (?:limited|restricted)|no limit"
+    r"|instead of|feel free)(?![a-z])"
+)
+_CONDITION = re.compile(
+    r"(?<![a-z])(?:if(?! (?:possible|needed|you can|you please))|except|excluding|apart from|other than)(?![a-z])"
+)
+_POLITE = re.compile(
+    r"(?:(?:please|hi|hello|hey|ok|so|and)(?: there)? )*(?:can|could|would|will) you (?:please|kindly|only|just|limit"
+    r"|restrict|keep|stick|make sure)(?![a-z])"
+)
+_TAG = re.compile(r", (?:ok|okay|alright|all right|please|thanks|yes)\Z")
+_DEED = "|".join(sorted(_DEEDS, key=len, reverse=True))
+_PROHIBITS = re.compile(
+    rf"(?:never|don't|do not|under no circumstances(?: should you| may you)?|you (?:must|may|should|shall|can)"
+    rf" (?:not|never)|you (?:mustn't|can't|cannot|shouldn't)|you(?:'re| are) not (?:allowed|permitted) to"
+    rf"|i (?:don't|do not) (?:want|allow) you to|only)(?: ever)? (?:{_DEED})(?![a-z])"
+    r"|(?:stay away from|keep away from|hands off|refrain from|leave .{1,60} alone)(?![a-z])"
+    r"|no (?:refunds?|transfers?|payments?|e-?mails?|calls?|deletions?|purchases?)(?![a-z])"
+    r"|(?:check with|ask) (?:me|us)(?: first)? before(?![a-z])"
+)
+
+
+def is_spoken_for(sentence: str) -> bool:
+    """Whether the sentence reports what somebody else says, guesses, or takes a rule back: it makes no rule."""
+    return bool(_REPORTED.search(sentence) or _LOOSENS.search(sentence))
+
+
+def is_plain_question(sentence: str) -> bool:
+    """Whether a sentence with a question mark is more than an order put politely, or one with an `ok?` behind it."""
+    return _POLITE.match(sentence) is None and _TAG.search(sentence) is None
+
+
+def is_conditional(sentence: str) -> bool:
+    """Whether it holds under a condition, or with an exception, that no predicate says."""
+    return bool(_CONDITION.search(sentence))
+
+
+def is_rule(clause: str, limit: Limit, before: str) -> bool:
+    """Whether the words around a limit make it a rule: an order, a permission, a wish, or a bare fragment.
+
+    Args:
+        clause: the marked clause.
+        limit: the bound found in it.
+        before: the earlier clauses of the sentence; a fragment that goes on with a story is part of the story.
+    """
+    if _TAIL_STORY.search(clause, limit.end) or _STORY.search(_OWN_PAST.sub("", limit.mid)):
+        return False
+    head = _stripped(clause[: limit.start])
+    words = head.replace(",", " ").split()
+    if not words or all(word in _NAMING or scope_words(word) for word in words):
+        loose = not limit.strong and bool(words)
+        return not loose and not _is_story(before) and _mid_is_order(limit, clause)
+    if words[0] in _DEEDS:
+        return not _STORY.search(_OWN_PAST.sub("", head)) and (
+            limit.strong or words[0] in ("stay", "keep", "stick", "search", "look")
+        )
+    if frame := _FRAME.match(f"{head} {clause[limit.start : limit.end]}"):
+        return not _STORY.search(_OWN_PAST.sub("", head[frame.end() :]))
+    return False
+
+
+def _stripped(head: str) -> str:
+    head = head.strip(" -")
+    while lead := _LEAD.match(head) or _LABEL.match(head):
+        head = head[lead.end() :].lstrip()
+    return head
+
+
+def _is_story(before: str) -> bool:
+    if not _STORY.search(before):
+        return False
+    first = _stripped(before).split(" ", 1)[0]
+    return first not in _DEEDS and _FRAME.match(_stripped(before)) is None
+
+
+def _mid_is_order(limit: Limit, clause: str) -> bool:
+    """`only` is strong and stands before anything; `just` and `no` are weak: an order or a name has to follow."""
+    words = limit.mid.split()
+    if not words or not clause.startswith("just", limit.start):
+        return True
+    return words[0] in _DEEDS or all(word in _NAMING for word in words)
+
+
+def is_advisory(clause: str) -> bool:
+    """Whether a clause forbids or narrows something in words that no predicate says."""
+    return _PROHIBITS.match(_stripped(clause)) is not None

@@ -1,0 +1,147 @@
+"""Reading: a message, or one rule, becomes drafts.
+
+Precision first: a sentence makes a draft only where its wording restricts and is the author's own order, wish or
+fragment. Stories, questions, guesses, reported and quoted speech make none. Source: SPEC B7, B8, C7.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from backstay.boundary.text import chinese, english
+from backstay.boundary.text.drafts import Draft
+from backstay.boundary.text.limits import Limit, find_limits
+from backstay.boundary.text.render import advice, rendered
+from backstay.boundary.text.segments import Sentence, plain, sentences
+from backstay.boundary.text.things import read
+from backstay.boundary.text.words import scope_words
+from backstay.core.messages import Args
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+# A sentence without one of these states no rule; most sentences of a chat end here.
+_HINT = re.compile(
+    r"only|just|solely|exclusively|nothing|never|n't|not|no |most|max|up to|limit|cap|exceed|under|below|less|fewer"
+    r"|least|min|within|restrict|keep|stick|stay|away|hands|leave|before|budget|avoid|refrain|tops|≤|<=|=<"
+    r"|[只仅限别勿莫多高内下低少足到不超禁]|预算|范围|就[行好够看要查可成]|即可|光[看要查]|先问|先告|先征|先通|封顶"
+)
+_PER = re.compile(r"\A(?:when|whenever|for|with|on|regarding|as for|about)(?![a-z])|\A(?:当|对于?|关于|在)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """Where the words were written, for whom, when."""
+
+    locale: str
+    today: date
+
+
+def parse(text: str, *, locale: str = "en", zone: str = "UTC", now: float) -> tuple[Draft, ...]:
+    """Return the rules that a message states, in its order; most messages state none.
+
+    Args:
+        text: the message as it was written. Code, quotations and quoted lines in it are not the author's words.
+        locale: BCP 47 tag of the author; the drafts are rendered in its language. Both languages are always read.
+        zone: IANA time zone in which `this month` lies.
+        now: seconds since 1970.
+    """
+    place = _place(locale, zone, now)
+    return tuple(draft for one in sentences(text) for draft in _drafts(one, text, place))
+
+
+def parse_rule(text: str, *, locale: str = "en", zone: str = "UTC", now: float) -> Draft:
+    """Return the draft of a text that is known to be one rule, such as a developer's `at most 200 EUR a refund`.
+
+    Nothing is asked of its wording. `check` is None where no bound is recognised, or more than one: such a text should
+    be written as several rules.
+    """
+    place = _place(locale, zone, now)
+    clauses = plain(text)[:2000]
+    limits = [
+        limit for clause in re.split(r"[,;.。；，](?= |\Z)|[。；，]", clauses) for limit in _limits(clause, place)
+    ]
+    checks = {str(limit.check): limit for limit in limits}
+    if len(checks) != 1 or english.is_conditional(clauses) or chinese.is_conditional(clauses):
+        why = "plain" if not checks else "several" if len(checks) > 1 else "condition"
+        return _draft(text, (0, len(text)), None, why, scope_words(clauses), place)
+    (limit,) = checks.values()
+    return _draft(text, (0, len(text)), limit.check, limit.why, scope_words(clauses), place)
+
+
+def _place(locale: str, zone: str, now: float) -> _Place:
+    return _Place(locale=locale.lower(), today=datetime.fromtimestamp(now, ZoneInfo(zone)).date())
+
+
+def _limits(clause: str, place: _Place) -> list[Limit]:
+    return list(find_limits(read(clause, place.today)))
+
+
+def _drafts(sentence: Sentence, text: str, place: _Place) -> Iterator[Draft]:
+    whole = ", ".join(sentence.clauses)
+    if not _HINT.search(whole) or _is_no_rule(sentence, whole):
+        return
+    span = sentence.start, sentence.end
+    words = text[sentence.start : sentence.end]
+    conditional = english.is_conditional(whole) or chinese.is_conditional(whole)
+    seen: list[Args | None] = []
+    for index, clause in enumerate(sentence.clauses):
+        before = ", ".join(sentence.clauses[max(0, index - 4) : index])
+        for limit in _rules(clause, before, place):
+            check = None if conditional else limit.check
+            if check not in seen:
+                seen.append(check)
+                scope = scope_words(clause) or _scope_of(before)
+                yield _draft(words, span, check, "condition" if conditional else limit.why, scope, place)
+    if not seen and any(english.is_advisory(clause) or chinese.is_advisory(clause) for clause in sentence.clauses):
+        yield _draft(words, span, None, "plain", scope_words(whole), place)
+
+
+def _rules(clause: str, before: str, place: _Place) -> list[Limit]:
+    reading = read(clause, place.today)
+    if not reading.things:
+        return []
+    found = [
+        limit
+        for limit in find_limits(reading)
+        if (chinese if limit.lang == "zh" or _HAN.search(clause) else english).is_rule(reading.text, limit, before)
+    ]
+    return sorted(found, key=lambda limit: limit.start)
+
+
+def _is_no_rule(sentence: Sentence, whole: str) -> bool:
+    if _HAN.search(whole):
+        asks = chinese.is_plain_question(whole) or (
+            sentence.asks and english.is_plain_question(whole) and not chinese.is_polite(whole)
+        )
+        return asks or chinese.is_spoken_for(whole) or english.is_spoken_for(whole)
+    return (sentence.asks and english.is_plain_question(whole)) or english.is_spoken_for(whole)
+
+
+def _scope_of(before: str) -> tuple[str, ...]:
+    """Scope from the clause before, where that says when it holds: `when you refund an order, at most 200 EUR`."""
+    last = before.rpartition(", ")[2]
+    return scope_words(last) if _PER.match(last) else ()
+
+
+def _draft(
+    text: str, span: tuple[int, int], check: Args | None, why: str, scope: tuple[str, ...], place: _Place
+) -> Draft:
+    return Draft(
+        text=text,
+        span=span,
+        check=check,
+        meaning=_meaning(check),
+        scope=scope,
+        render=advice(why or "plain", place.locale) if check is None else rendered(check, scope, place.locale),
+    )
+
+
+def _meaning(check: Args | None) -> str:
+    if check is None:
+        return ""
+    if "money" in check:
+        return "money"
+    return f"quantity:{check['unit']}" if "number" in check else "window"

@@ -1,0 +1,357 @@
+"""The store of a process, as the protocol has it: each door is one locked look at the tables."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from itertools import islice
+from typing import Literal, TypeVar
+
+from backstay.boundary.actions import Decision, PendingAction
+from backstay.core.context import Effect, Principal
+from backstay.core.errors import FencedError, StoreError
+from backstay.core.ids import new_id
+from backstay.core.messages import Json, ToolResult
+from backstay.store import checks, codec
+from backstay.store.checks import EffectRow, Held
+from backstay.store.memory.tables import TRACES, Audit, Tables
+from backstay.store.protocol import NO_STATUSES
+from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, Snapshot, SpanRow
+
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """A `RunStore` that lives and dies with its process. Safe to use from several threads and loops.
+
+    Args:
+        clock: seconds since 1970, by which leases end.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.time) -> None:
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._t = Tables(clock)
+
+    @property
+    def is_durable(self) -> bool:
+        """False: nothing survives the process."""
+        return False
+
+    async def create(
+        self, run: RunRow, first: Record, *, dedup: str | None = None, claim: tuple[str, float] | None = None
+    ) -> tuple[RunRow, Fence | None]:
+        """See `RunStore.create`. A run id that exists already counts as the same creation once more."""
+        checks.named(run.run_id, run.session_id, run.root_id, dedup or "")
+        with self._opened():
+            known = self._t.runs.get(self._t.dedups.get(dedup, run.run_id) if dedup else run.run_id)
+            if known is not None:
+                return known.row, None
+            stream = self._t.stream(run.session_id, run.root_id)
+            waiting = self._t.waiting(stream)
+            target = waiting or self._t.add(run, stream)
+            if dedup:
+                self._t.dedups[dedup] = target.row.run_id
+                target.dedups.append(dedup)
+            is_taken = bool(stream.inputs) or not stream.root.is_free(self._t.clock())
+            self._t.leave(target, first if waiting is None else replace(first, run_id=target.row.run_id))
+            if claim is None or is_taken:
+                return target.row, None
+            fence = self._t.take(stream, target, *claim)
+            return target.row, fence
+
+    async def claim(self, run_id: str, *, owner: str, ttl: float) -> tuple[Fence, RunRow] | None:
+        """See `RunStore.claim`. A live lease is nobody's to take, its own owner's neither: two drives of one process
+        would both write. Only a child run of a session that this owner drives gets the same fence.
+        """
+        with self._opened():
+            run = self._t.run(run_id)
+            stream = self._t.streams[run.row.session_id]
+            root, now = stream.root, self._t.clock()
+            if run.row.status in ENDED or (run_id in stream.inputs and stream.inputs[0] != run_id):
+                return None
+            if root.is_free(now):
+                return self._t.take(stream, run, owner, ttl), run.row
+            if run.row.parent_id is None or root.owner != owner:
+                return None
+            root.until = max(root.until, now + ttl)
+            self._t.start(stream, run)
+            return Fence(root_id=root.session_id, owner=owner, epoch=root.epoch), run.row
+
+    async def renew(self, fence: Fence, ttl: float) -> Literal["held", "cancel", "lost"]:
+        """See `RunStore.renew`. A wish about another run that waits in the same session is not this driver's."""
+        with self._opened():
+            try:
+                root = self._t.held(fence)
+            except FencedError:
+                return "lost"
+            root.until = self._t.clock() + ttl
+            return "cancel" if any(self._t.is_wish(run_id, root) for run_id in self._t.arrived) else "held"
+
+    async def load(self, session_id: str) -> Sequence[Record]:
+        """See `RunStore.load`. Snapshots are left out of what follows the newest one. Empty for no such session."""
+        with self._opened():
+            stream = self._t.streams.get(session_id)
+            if stream is None:
+                return []
+            newest = stream.snapshot
+            if newest is None:
+                return list(stream.records)
+            tail = newest.body.tail if isinstance(newest.body, Snapshot) else newest.seq
+            return [newest, *(one for one in stream.records[max(tail, 1) - 1 :] if one.kind != "snapshot")]
+
+    async def arrivals(self, fence: Fence, run_id: str) -> Sequence[Record]:
+        """See `RunStore.arrivals`."""
+        with self._opened():
+            self._t.held(fence)
+            run = self._t.run(run_id)
+            stream = self._t.streams[run.row.session_id]
+            taken = [one for one in run.arrivals if one.kind != "input"]
+            run.arrivals = [one for one in run.arrivals if one.kind == "input"]
+            return self._t.number(stream, run, taken)
+
+    async def append(
+        self,
+        fence: Fence,
+        records: Sequence[Record],
+        *,
+        pending: Sequence[PendingAction] = (),
+        outcomes: Sequence[tuple[str, ToolResult]] = (),
+        audit: Sequence[AuditRow] = (),
+        statuses: Mapping[str, str] = NO_STATUSES,
+    ) -> int:
+        """See `RunStore.append`. Everything is checked before anything is written."""
+        with self._opened():
+            root = self._t.held(fence)
+            self._t.check_places(root, records)
+            actions = [one for one in pending if self._t.is_newer(one)]
+            for key, _ in outcomes:
+                if key not in root.effects:
+                    raise checks.no_effect(key)
+            runs = [(self._t.run(run_id), status) for run_id, status in statuses.items()]
+            for record in records:
+                self._t.put(self._t.streams[record.session_id], record)
+            for action in actions:
+                self._t.keep_action(root, action)
+            for key, result in outcomes:
+                self._t.finish(root, key, result)
+            for run, status in runs:
+                self._t.set_status(run, status)
+            self._t.write_audit(root.session_id, audit)
+            return sum(self._t.waiting_arrivals(run_id) for run_id in {one.run_id for one in records})
+
+    async def begin_effect(
+        self,
+        fence: Fence,
+        key: str,
+        effect: Effect,
+        digest: str,
+        attempt: int,
+        reserve: Sequence[tuple[str, Decimal]],
+        audit: AuditRow,
+    ) -> Literal["new", "started"] | ToolResult:
+        """See `RunStore.begin_effect`. Of effects that an older epoch began, only `once` is `started`; the repeatable
+        ones are taken over and `new`. The audit row is written with `new` alone.
+        """
+        with self._opened():
+            root = self._t.held(fence)
+            row = root.effects.get(key)
+            answer = checks.begin(row, fence, key, digest)
+            if answer != "new":
+                return answer
+            held = row.reserve if row else tuple(reserve)
+            for name, amount in () if row else held:
+                before = root.ledger.get(name, Held())
+                root.ledger[name] = Held(before.reserved + amount, before.committed)
+            root.effects[key] = EffectRow(
+                effect=effect, digest=digest, attempt=attempt, epoch=fence.epoch, reserve=held
+            )
+            self._t.write_audit(root.session_id, (audit,))
+            return "new"
+
+    async def release(
+        self, fence: Fence, run_id: str, status: str, records: Sequence[Record], *, wake_at: float | None = None
+    ) -> None:
+        """See `RunStore.release`. A child released inside its parent's drive leaves the session with the parent."""
+        with self._opened():
+            root = self._t.held(fence)
+            run = self._t.run(run_id)
+            self._t.check_places(root, records)
+            for record in records:
+                self._t.put(self._t.streams[record.session_id], record)
+            self._t.set_status(run, status)
+            run.wake_at = wake_at
+            if wake_at is not None:
+                self._t.waking[run_id] = wake_at
+            if root.driver == run_id:
+                root.owner = None
+                self._t.drop_if_over(root, run)
+
+    async def decide(self, pending_id: str, version: int, decision: Decision, audit: AuditRow) -> PendingAction:
+        """See `RunStore.decide`. A decision that comes too late makes the row `expired` and wakes its run."""
+        with self._opened():
+            action = self._t.action(pending_id)
+            after = checks.judged(action, version, decision)
+            run = self._t.run(action.run_id)
+            self._t.change_action(after)
+            if after.state == "expired":
+                run.wake_at = self._t.waking[action.run_id] = decision.at
+                raise checks.expired(action)
+            self._t.leave(run, checks.arrival_of_decision(action, decision))
+            self._t.write_audit(run.row.root_id, (audit,))
+            return after
+
+    async def action(self, pending_id: str) -> PendingAction:
+        """See `RunStore.action`."""
+        with self._opened():
+            return self._t.action(pending_id)
+
+    async def pending(
+        self, *, principal: Principal | None = None, state: str = "open", after: str = "", limit: int = 50
+    ) -> Sequence[PendingAction]:
+        """See `RunStore.pending`."""
+        with self._opened():
+            ids = self._t.open if state == "open" else self._t.actions
+            found = (self._t.actions[one] for one in sorted(one for one in ids if one > after))
+            return _page((one for one in found if state in ("", one.state) and _is_of(principal, one.principal)), limit)
+
+    async def run(self, run_id: str) -> RunRow:
+        """See `RunStore.run`."""
+        with self._opened():
+            return self._t.run(run_id).row
+
+    async def runs(
+        self, *, principal: Principal | None = None, status: str = "", after: str = "", limit: int = 50
+    ) -> Sequence[RunRow]:
+        """See `RunStore.runs`."""
+        with self._opened():
+            found = (self._t.runs[one].row for one in sorted(one for one in self._t.runs if one > after))
+            return _page(
+                (one for one in found if status in ("", one.status) and _is_of(principal, one.principal)), limit
+            )
+
+    async def read(self, session_id: str, *, after: int = 0, limit: int = 200) -> Sequence[Record]:
+        """See `RunStore.read`. Empty for no such session."""
+        with self._opened():
+            stream = self._t.streams.get(session_id)
+            start = max(after, 0)
+            return stream.records[start : start + limit] if stream else []
+
+    async def audit(self, session_id: str) -> Sequence[tuple[AuditRow, str]]:
+        """See `RunStore.audit`. Rows of child runs stand in their root session's chain."""
+        with self._opened():
+            audit = self._t.audits.get(session_id)
+            return [(link.row, link.hash) for link in audit.links] if audit else []
+
+    async def verify_audit(self, session_id: str | None = None) -> Sequence[str]:
+        """See `RunStore.verify_audit`."""
+        with self._opened():
+            chosen = self._t.audits if session_id is None else {session_id: self._t.audits.get(session_id, Audit())}
+            return [
+                wrong for one, audit in chosen.items() for wrong in self._t.chain.verify(one, audit.links, audit.head)
+            ]
+
+    async def board_get(self, scope: str, key: str) -> tuple[Json, int] | None:
+        """See `RunStore.board_get`."""
+        with self._opened():
+            return self._t.board.get((scope, key))
+
+    async def board_put(self, fence: Fence, scope: str, key: str, value: Json, *, expect: int) -> int:
+        """See `RunStore.board_put`."""
+        checks.named(scope, key)
+        with self._opened():
+            self._t.held(fence)
+            _, version = self._t.board.get((scope, key), (None, 0))
+            if version != expect:
+                raise checks.conflict(scope, key, version, expect)
+            self._t.board[scope, key] = codec.load_json(codec.dump_json(value)), version + 1
+            return version + 1
+
+    async def due(self, now: float, limit: int) -> Sequence[str]:
+        """See `RunStore.due`. Oldest first. A child is named for a decision, a wish or its time, not for its input."""
+        with self._opened():
+            names = {*self._t.arrived, *self._t.running}
+            names.update(run_id for run_id, at in self._t.waking.items() if at <= now)
+            names.update(self._t.actions[one].run_id for one, at in self._t.open.items() if at <= now)
+            runs = [
+                self._t.runs[one] for one in names if one in self._t.runs and self._t.is_due(self._t.runs[one], now)
+            ]
+            return [run.row.run_id for run in sorted(runs, key=lambda run: run.order)[:limit]]
+
+    async def cancel(self, run_id: str, reason: str) -> None:
+        """See `RunStore.cancel`. Nothing happens to a run that has ended, or whose wish is there already."""
+        with self._opened():
+            run = self._t.run(run_id)
+            if run.row.status not in ENDED and not any(one.kind == "status" for one in run.arrivals):
+                self._t.leave(run, checks.wish_to_cancel(run.row, reason, self._t.clock()))
+
+    async def fork(self, session_id: str, upto: int) -> str:
+        """See `RunStore.fork`."""
+        with self._opened():
+            source = self._t.streams.get(session_id)
+            if source is None:
+                raise checks.no_session(session_id)
+            copy = new_id("session")
+            stream = self._t.stream(copy, copy)
+            for record in source.records[: max(upto, 0)]:
+                self._t.put(stream, checks.numbered(record, record.seq, copy))
+            return copy
+
+    async def forget(self, session_id: str) -> None:
+        """See `RunStore.forget`. Child sessions go with their root; one that is not there is forgotten already."""
+        with self._opened():
+            root = self._t.roots.get(session_id)
+            if root is not None:
+                self._t.drop(root)
+
+    async def put_spans(self, spans: Sequence[SpanRow]) -> None:
+        """See `RunStore.put_spans`. Only the newest `TRACES` traces stay readable."""
+        with self._opened():
+            for span in spans:
+                self._t.traces.setdefault(span.trace_id, {})[span.span_id] = span
+            while len(self._t.traces) > TRACES:
+                self._t.traces.popitem(last=False)
+
+    async def spans(self, trace_id: str) -> Sequence[SpanRow]:
+        """See `RunStore.spans`."""
+        with self._opened():
+            traces = [self._t.traces[trace_id]] if trace_id in self._t.traces else self._t.traces_of_run(trace_id)
+            return sorted((one for trace in traces for one in trace.values()), key=_by_start)
+
+    async def traces(self, *, after: str = "", limit: int = 50) -> Sequence[SpanRow]:
+        """See `RunStore.traces`. A trace whose run was driven several times is named by its first drive."""
+        with self._opened():
+            firsts = [found for trace in self._t.traces.values() if (found := _first(trace.values()))]
+            firsts.sort(key=lambda span: (span.started_at, span.trace_id), reverse=True)
+            at = next((n + 1 for n, span in enumerate(firsts) if span.trace_id == after), 0)
+            return firsts[at : at + limit]
+
+    async def close(self) -> None:
+        """See `RunStore.close`. What was kept is gone."""
+        self._is_closed = True
+
+    def _opened(self) -> threading.Lock:
+        if self._is_closed:
+            raise StoreError("this store is closed; open another one", code="store.closed")
+        return self._lock
+
+
+def _page(found: Iterable[T], limit: int) -> list[T]:
+    return list(islice(found, max(limit, 0)))
+
+
+def _is_of(principal: Principal | None, owner: Principal) -> bool:
+    return principal is None or (principal.tenant == owner.tenant and principal.id == owner.id)
+
+
+def _by_start(span: SpanRow) -> tuple[float, str]:
+    return span.started_at, span.span_id
+
+
+def _first(trace: Iterable[SpanRow]) -> SpanRow | None:
+    """The root span of a trace's first drive."""
+    roots = [span for span in trace if span.kind == "run" and span.parent_id is None]
+    return min(roots, key=_by_start, default=None)

@@ -1,0 +1,335 @@
+"""What the store of a process keeps: the objects themselves, and what must be found quickly.
+
+A session whose id is its run's id belongs to that run alone. When the run has ended and nothing of it waits for a
+person, only the newest `KEPT` of such sessions stay readable; so a process that runs an agent 10,000 times stays flat.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from backstay.boundary.actions import PendingAction
+from backstay.core.messages import Json, ToolResult
+from backstay.store import checks
+from backstay.store.chain import Chain, Head, Link
+from backstay.store.checks import EffectRow, Held
+from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, SpanRow
+
+KEPT = 256
+"""How many finished runs without a session stay readable."""
+TRACES = 1_024
+"""How many traces stay readable."""
+_WAITS = ("waiting", "needs_narrowing")
+
+
+class Run:
+    """A run, its un-numbered arrivals and what names it."""
+
+    __slots__ = ("arrivals", "dedups", "order", "row", "wake_at")
+
+    def __init__(self, row: RunRow, order: int) -> None:
+        self.row = row
+        self.order = order
+        self.arrivals: list[Record] = []
+        self.dedups: list[str] = []
+        self.wake_at: float | None = None
+
+
+class Stream:
+    """A session: its records, the newest snapshot, the runs whose inputs are queued (oldest first)."""
+
+    __slots__ = ("inputs", "records", "root", "runs", "snapshot")
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self.records: list[Record] = []
+        self.snapshot: Record | None = None
+        self.inputs: list[str] = []
+        self.runs: list[Run] = []
+
+
+class Root:
+    """What a root session and its children share: the fence, effects, ledger, actions."""
+
+    __slots__ = ("actions", "driver", "effects", "epoch", "ledger", "owner", "session_id", "sessions", "until")
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        self.owner: str | None = None
+        self.driver = ""
+        self.epoch = 0
+        self.until = 0.0
+        self.sessions: list[str] = []
+        self.effects: dict[str, EffectRow] = {}
+        self.ledger: dict[str, Held] = {}
+        self.actions: list[str] = []
+
+    def is_free(self, now: float) -> bool:
+        """Whether nobody alive holds it."""
+        return self.owner is None or self.until <= now
+
+
+@dataclass(slots=True)
+class Audit:
+    """A session's audit chain."""
+
+    links: list[Link] = field(default_factory=list)
+    head: Head | None = None
+
+
+class Tables:
+    """The rows of a memory store. Nothing in here waits or locks; its caller does."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.clock = clock
+        self.chain = Chain(secrets.token_bytes(32))
+        self.roots: dict[str, Root] = {}
+        self.streams: dict[str, Stream] = {}
+        self.runs: dict[str, Run] = {}
+        self.dedups: dict[str, str] = {}
+        self.actions: dict[str, PendingAction] = {}
+        self.open: dict[str, float] = {}
+        """Open actions and when they end."""
+        self.arrived: dict[str, None] = {}
+        """Runs with un-numbered arrivals."""
+        self.running: dict[str, None] = {}
+        self.waking: dict[str, float] = {}
+        self.audits: dict[str, Audit] = {}
+        self.board: dict[tuple[str, str], tuple[Json, int]] = {}
+        self.traces: OrderedDict[str, dict[str, SpanRow]] = OrderedDict()
+        self.finished: OrderedDict[str, None] = OrderedDict()
+        """Sessions that may be dropped, oldest first."""
+        self._order = 0
+
+    def run(self, run_id: str) -> Run:
+        """A run, or NotFoundError."""
+        found = self.runs.get(run_id)
+        if found is None:
+            raise checks.no_run(run_id)
+        return found
+
+    def action(self, action_id: str) -> PendingAction:
+        """An action, or NotFoundError."""
+        found = self.actions.get(action_id)
+        if found is None:
+            raise checks.no_action(action_id)
+        return found
+
+    def held(self, fence: Fence) -> Root:
+        """The root session of a fence that still holds, or FencedError."""
+        root = self.roots.get(fence.root_id)
+        if root is None or root.owner != fence.owner or root.epoch != fence.epoch:
+            raise checks.fenced(fence)
+        return root
+
+    def stream(self, session_id: str, root_id: str) -> Stream:
+        """A session's stream, made if there is none; one that was about to be dropped stays."""
+        found = self.streams.get(session_id)
+        if found is not None:
+            self.finished.pop(found.root.session_id, None)
+            return found
+        root = self.roots.get(root_id)
+        if root is None:
+            root = self.roots[root_id] = Root(root_id)
+        if session_id != root_id:
+            self.stream(root_id, root_id)
+        root.sessions.append(session_id)
+        made = self.streams[session_id] = Stream(root)
+        return made
+
+    def add(self, row: RunRow, stream: Stream) -> Run:
+        """A new run of a session, queued."""
+        self._order += 1
+        queued = replace(row, status="queued", created_at=row.created_at or self.clock())
+        made = self.runs[row.run_id] = Run(queued, self._order)
+        stream.runs.append(made)
+        return made
+
+    def waiting(self, stream: Stream) -> Run | None:
+        """The newest run of a session that waits for somebody."""
+        return next((run for run in reversed(stream.runs) if run.row.status in _WAITS), None)
+
+    def leave(self, run: Run, record: Record) -> None:
+        """Leave an arrival for whoever drives the run."""
+        run.arrivals.append(record)
+        self.arrived[run.row.run_id] = None
+        if record.kind == "input":
+            self.streams[run.row.session_id].inputs.append(run.row.run_id)
+
+    def take(self, stream: Stream, run: Run, owner: str, ttl: float) -> Fence:
+        """Give the session's fence to an owner and number what has arrived for the run."""
+        root = stream.root
+        root.owner, root.driver, root.until = owner, run.row.run_id, self.clock() + ttl
+        root.epoch += 1
+        self.start(stream, run)
+        return Fence(root_id=root.session_id, owner=owner, epoch=root.epoch)
+
+    def start(self, stream: Stream, run: Run) -> None:
+        """Set a run to running, with all that has arrived for it numbered."""
+        run_id = run.row.run_id
+        if run.arrivals:
+            taken, run.arrivals = run.arrivals, []
+            self.number(stream, run, taken)
+            stream.inputs = [one for one in stream.inputs if one != run_id]
+        if run.wake_at is not None:
+            run.wake_at = None
+            self.waking.pop(run_id, None)
+        self.set_status(run, "running")
+
+    def number(self, stream: Stream, run: Run, records: Sequence[Record]) -> list[Record]:
+        """Give arrivals their places in the stream."""
+        if not run.arrivals:
+            self.arrived.pop(run.row.run_id, None)
+        placed = [checks.numbered(one, len(stream.records) + n, run.row.session_id) for n, one in enumerate(records, 1)]
+        for record in placed:
+            self.put(stream, record)
+        return placed
+
+    def put(self, stream: Stream, record: Record) -> None:
+        """Keep a numbered record."""
+        stream.records.append(record)
+        if record.kind == "snapshot":
+            stream.snapshot = record
+
+    def check_places(self, root: Root, records: Sequence[Record]) -> None:
+        """FencedError unless the records follow on the last of their sessions, which are the fence's."""
+        expected: dict[str, int] = {}
+        for record in records:
+            session_id = record.session_id
+            seq = expected.get(session_id, 0)
+            if not seq:
+                stream = self.streams.get(session_id)
+                seq = len(stream.records) + 1 if stream is not None and stream.root is root else -1
+            if record.seq != seq:
+                raise checks.gap(session_id, record.seq)
+            expected[session_id] = seq + 1
+
+    def set_status(self, run: Run, status: str) -> None:
+        """Set a run's status, and note whether it runs."""
+        row = run.row
+        if status == "running":
+            self.running[row.run_id] = None
+        else:
+            self.running.pop(row.run_id, None)
+        if row.status != status:
+            run.row = with_status(row, status)
+
+    def keep_action(self, root: Root, action: PendingAction) -> None:
+        """Keep an action under its root session."""
+        if action.id not in self.actions:
+            root.actions.append(action.id)
+        self.change_action(action)
+
+    def change_action(self, action: PendingAction) -> None:
+        """Keep a later version of an action."""
+        self.actions[action.id] = action
+        if action.state == "open":
+            self.open[action.id] = action.expires_at
+        else:
+            self.open.pop(action.id, None)
+
+    def is_newer(self, action: PendingAction) -> bool:
+        """Whether a driver's version of an action is to be kept."""
+        old = self.actions.get(action.id)
+        return old is None or checks.replaces(old.id, old.version, old.state, action)
+
+    def finish(self, root: Root, key: str, result: ToolResult) -> None:
+        """Keep the outcome of an effect and settle what it had reserved."""
+        row = root.effects[key]
+        for name, amount in row.reserve if row.is_unsettled else ():
+            root.ledger[name] = checks.settle(root.ledger.get(name, Held()), amount, result)
+        root.effects[key] = replace(row, outcome=result)
+
+    def write_audit(self, session_id: str, rows: Iterable[AuditRow]) -> None:
+        """Chain audit rows."""
+        audit = self.audits.get(session_id)
+        if audit is None:
+            audit = self.audits[session_id] = Audit()
+        links, audit.head = self.chain.extend(session_id, audit.head, rows)
+        audit.links += links
+
+    def waiting_arrivals(self, run_id: str) -> int:
+        """How many decisions and wishes wait to be numbered."""
+        run = self.runs.get(run_id)
+        return sum(one.kind != "input" for one in run.arrivals) if run else 0
+
+    def is_wish(self, run_id: str, root: Root) -> bool:
+        """Whether somebody wishes to cancel this run, and it is the one that the root's holder drives, or its child."""
+        run = self.runs[run_id]
+        stream = self.streams[run.row.session_id]
+        mine = run_id == root.driver or run.row.session_id != root.session_id
+        return stream.root is root and mine and any(one.kind == "status" for one in run.arrivals)
+
+    def is_due(self, run: Run, now: float) -> bool:
+        """Whether somebody may drive this run now and should."""
+        row = run.row
+        stream = self.streams[row.session_id]
+        if row.status in ENDED or not stream.root.is_free(now):
+            return False
+        if row.run_id in stream.inputs and stream.inputs[0] != row.run_id:
+            return False
+        return row.parent_id is None or not self.is_parents(run, now)
+
+    def is_parents(self, run: Run, now: float) -> bool:
+        """Whether a child has no cause of its own to be driven: its parent will do it."""
+        told = self.waiting_arrivals(run.row.run_id) or (run.wake_at is not None and run.wake_at <= now)
+        late = any(at <= now and self.actions[one].run_id == run.row.run_id for one, at in self.open.items())
+        return not told and not late
+
+    def drop_if_over(self, root: Root, run: Run) -> None:
+        """Let go of an ended run's own session, unless something of it waits; the newest stay readable for a while."""
+        if run.row.status not in ENDED or root.session_id != run.row.run_id:
+            return
+        if any(self.actions[one].state in ("open", "approved") for one in root.actions):
+            return
+        self.finished[root.session_id] = None
+        if len(self.finished) > KEPT:
+            oldest = next(iter(self.finished))
+            self.drop(self.roots[oldest])
+            self.audits.pop(oldest, None)
+
+    def drop(self, root: Root) -> None:
+        """Forget a root session and its children, but for the audit chain."""
+        runs = [run for session_id in root.sessions for run in self.streams.pop(session_id).runs]
+        self.finished.pop(root.session_id, None)
+        del self.roots[root.session_id]
+        for run in runs:
+            for table in (self.runs, self.arrived, self.running, self.waking):
+                _without(table, run.row.run_id)
+            for dedup in run.dedups:
+                del self.dedups[dedup]
+            self.traces.pop(run.row.trace_id, None)
+        for action_id in root.actions:
+            del self.actions[action_id]
+            self.open.pop(action_id, None)
+
+    def traces_of_run(self, run_id: str) -> list[dict[str, SpanRow]]:
+        """The traces in which a run has spans."""
+        run = self.runs.get(run_id)
+        if run is not None and run.row.trace_id in self.traces:
+            return [self.traces[run.row.trace_id]]
+        return [trace for trace in self.traces.values() if any(one.run_id == run_id for one in trace.values())]
+
+
+def _without(table: dict[str, Any], key: str) -> None:
+    table.pop(key, None)
+
+
+def with_status(row: RunRow, status: str) -> RunRow:
+    """A row with another status. Spelt out, since this is hot and `replace` is slow."""
+    return RunRow(
+        run_id=row.run_id,
+        session_id=row.session_id,
+        root_id=row.root_id,
+        parent_id=row.parent_id,
+        agent=row.agent,
+        agent_digest=row.agent_digest,
+        principal=row.principal,
+        trace_id=row.trace_id,
+        status=status,
+        created_at=row.created_at,
+    )

@@ -1,0 +1,71 @@
+"""The tables of a durable store, as one list of migrations; the schema version is how many of them were applied.
+
+A migration is only ever added, never changed. Source: DESIGN 4; SPEC D5.
+"""
+
+from __future__ import annotations
+
+_FIRST = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    """CREATE TABLE sessions (
+        session_id TEXT PRIMARY KEY, root_id TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0,
+        snapshot INTEGER NOT NULL DEFAULT 0, tail INTEGER NOT NULL DEFAULT 1,
+        owner TEXT, driver TEXT, epoch INTEGER NOT NULL DEFAULT 0, until REAL NOT NULL DEFAULT 0)""",
+    "CREATE INDEX sessions_root ON sessions (root_id)",
+    """CREATE TABLE records (
+        session_id TEXT NOT NULL, seq INTEGER NOT NULL, run_id TEXT NOT NULL, kind TEXT NOT NULL,
+        version INTEGER NOT NULL, at REAL NOT NULL, trace_id TEXT NOT NULL, span_id TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (session_id, seq))""",
+    """CREATE TABLE arrivals (
+        id INTEGER PRIMARY KEY, session_id TEXT NOT NULL, root_id TEXT NOT NULL, run_id TEXT NOT NULL,
+        kind TEXT NOT NULL, version INTEGER NOT NULL, at REAL NOT NULL, trace_id TEXT NOT NULL, span_id TEXT NOT NULL,
+        body TEXT NOT NULL)""",
+    "CREATE INDEX arrivals_run ON arrivals (run_id, kind)",
+    "CREATE INDEX arrivals_session ON arrivals (session_id, kind)",
+    "CREATE INDEX arrivals_root ON arrivals (root_id, kind)",
+    """CREATE TABLE runs (
+        n INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, root_id TEXT NOT NULL,
+        parent_id TEXT, agent TEXT NOT NULL, agent_digest TEXT NOT NULL, tenant TEXT NOT NULL, person TEXT NOT NULL,
+        principal TEXT NOT NULL, trace_id TEXT NOT NULL, status TEXT NOT NULL, created_at REAL NOT NULL,
+        wake_at REAL)""",
+    "CREATE INDEX runs_person ON runs (tenant, person, run_id)",
+    "CREATE INDEX runs_status ON runs (status, run_id)",
+    "CREATE INDEX runs_root ON runs (root_id)",
+    "CREATE INDEX runs_waiting ON runs (session_id) WHERE status IN ('waiting', 'needs_narrowing')",
+    "CREATE INDEX runs_wake ON runs (wake_at) WHERE wake_at IS NOT NULL",
+    "CREATE TABLE dedups (dedup TEXT PRIMARY KEY, run_id TEXT NOT NULL) WITHOUT ROWID",
+    "CREATE INDEX dedups_run ON dedups (run_id)",
+    """CREATE TABLE effects (
+        session_id TEXT NOT NULL, key TEXT NOT NULL, effect TEXT NOT NULL, digest TEXT NOT NULL,
+        attempt INTEGER NOT NULL, epoch INTEGER NOT NULL, reserve TEXT NOT NULL, outcome TEXT,
+        PRIMARY KEY (session_id, key)) WITHOUT ROWID""",
+    """CREATE TABLE ledger (
+        session_id TEXT NOT NULL, key TEXT NOT NULL, reserved TEXT NOT NULL, committed TEXT NOT NULL,
+        PRIMARY KEY (session_id, key)) WITHOUT ROWID""",
+    """CREATE TABLE actions (
+        id TEXT PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL, run_id TEXT NOT NULL,
+        session_id TEXT NOT NULL, root_id TEXT NOT NULL, tenant TEXT NOT NULL, person TEXT NOT NULL,
+        expires_at REAL NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL)""",
+    "CREATE INDEX actions_state ON actions (state, id)",
+    "CREATE INDEX actions_person ON actions (tenant, person, state, id)",
+    "CREATE INDEX actions_open ON actions (expires_at) WHERE state = 'open'",
+    "CREATE INDEX actions_root ON actions (root_id)",
+    """CREATE TABLE audit (
+        session_id TEXT NOT NULL, n INTEGER NOT NULL, run_id TEXT NOT NULL, slot INTEGER NOT NULL, kind TEXT NOT NULL,
+        tool TEXT NOT NULL, args_digest TEXT NOT NULL, result_digest TEXT NOT NULL, rules TEXT NOT NULL,
+        who TEXT NOT NULL, at REAL NOT NULL, hash TEXT NOT NULL, PRIMARY KEY (session_id, n)) WITHOUT ROWID""",
+    """CREATE TABLE heads (
+        session_id TEXT PRIMARY KEY, n INTEGER NOT NULL, hash TEXT NOT NULL, seal TEXT NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE board (
+        scope TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, value TEXT NOT NULL,
+        PRIMARY KEY (scope, key)) WITHOUT ROWID""",
+    """CREATE TABLE spans (
+        trace_id TEXT NOT NULL, span_id TEXT NOT NULL, run_id TEXT NOT NULL, session_id TEXT NOT NULL,
+        is_root INTEGER NOT NULL, started_at REAL NOT NULL, body TEXT NOT NULL, PRIMARY KEY (trace_id, span_id))""",
+    "CREATE INDEX spans_run ON spans (run_id)",
+    "CREATE INDEX spans_session ON spans (session_id)",
+    "CREATE INDEX spans_roots ON spans (started_at, trace_id) WHERE is_root = 1",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+"""The statements of each version, oldest first."""
