@@ -1,1 +1,1 @@
-"""What Backstay costs, measured and printed: `python -m bench` (or `make bench`). The budgets are in DESIGN section 7."""
+"""What Backstay costs, measured: `python -m bench`, or `make bench`. The budgets stand in DESIGN, section 7."""

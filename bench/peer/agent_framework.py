@@ -3,8 +3,8 @@
 
 Two compositions of its public classes are measured. `lean` has what the work needs and nothing else: the bare agent and
 a chat client with the function loop, without middleware, checks or telemetry. It is the peer's fastest, and the figure
-in the table. `shipped` is what its users get: `Agent`, a client layered like its own clients (function loop, middleware,
-telemetry), one function middleware that checks the two rules and one that listens.
+in the table. `shipped` is what its users get: `Agent`, a client layered like its own clients (function loop,
+middleware, telemetry), one function middleware that checks the two rules and one that listens.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from backstay.core.context import ToolFacts
 from backstay.core.messages import Message, Text, ToolCall, ToolResult, ToolReturn
 from backstay.store.memory import MemoryStore
 from backstay.store.records import Fence, Input, Record, Results, RunRow
-from bench.measure import cpu_each, cpu_each_call
+from bench.measure import Spread, cpu_each, cpu_each_call
 from bench.table import Row
 
 _ME = Principal(id="me", kind="developer")
@@ -82,7 +82,7 @@ def memory_record() -> list[Row]:
     ]
 
 
-async def _memory_record():  # noqa: ANN202
+async def _memory_record() -> Spread:
     store = MemoryStore()
     _, fence = await store.create(_run(), _record(0, _input()), claim=("me", 3_600.0))
     assert isinstance(fence, Fence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from backstay import Agent, Boundary, Constraint, Limits, tool
+from backstay import Agent, Boundary, Constraint, Limits, Tool, tool
 from backstay.core.messages import Risk
 from backstay.models.scripted import FunctionModel, ScriptedModel, call
 
@@ -21,7 +21,7 @@ ONE_CALL = (call("add", a=1, b=2), "3")
 LONG = Limits(steps=200, calls=200)
 
 
-def add_tool(risk: Risk = "read"):  # noqa: ANN201  (its type names the function inside)
+def add_tool(risk: Risk = "read") -> Tool:
     """Return the one tool: async, two whole numbers."""
 
     @tool(risk=risk)
@@ -49,4 +49,6 @@ async def checked(agent: Agent, *, steps: int, **options: object) -> None:
     """Run once outside the measurement and make sure that it did what is measured."""
     result = await agent.run("add 1 and 2", **options)
     if result.status != "done" or result.steps != steps:
-        raise AssertionError(f"the run ended {result.status} ({result.code} {result.reason}) after {result.steps} steps")
+        raise AssertionError(
+            f"the run ended {result.status} ({result.code} {result.reason}) after {result.steps} steps"
+        )

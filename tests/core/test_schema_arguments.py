@@ -145,7 +145,7 @@ def test_unknown_fields_inside_are_refused_by_name_where_the_model_forbids_them(
 
 
 def test_canonical_arguments_are_the_same_for_all_spellings() -> None:
-    def search(x: int, y: int = 2, z: Decimal = Decimal("0.5"), w: float = 1) -> None:
+    def search(x: int, y: int = 2, z: Decimal = 0.5, w: float = 1) -> None:  # type: ignore[assignment]
         """Do."""
 
     model = signature_of(search).model
@@ -157,7 +157,7 @@ def test_canonical_arguments_are_the_same_for_all_spellings() -> None:
         {"z": 0.5, "y": "2", "x": 1, "w": 1.0},
     ]
     texts = {canonical(canonical_args(validate(model, one))) for one in spellings}
-    assert texts == {'{"w":1.0,"x":1,"y":2,"z":"0.5"}'}
+    assert texts == {'{"w":1,"x":1,"y":2,"z":"0.5"}'}
 
 
 class Level(IntEnum):

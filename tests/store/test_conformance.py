@@ -571,8 +571,9 @@ async def test_a_run_whose_action_has_expired_is_due(store: RunStore, make: Any,
     assert await store.due(2_000.0, 10) == ["r-1"]
 
 
-async def test_due_names_the_oldest_first_and_no_more_than_asked(store: RunStore, make: Any) -> None:
+async def test_due_names_the_oldest_first_and_no_more_than_asked(store: RunStore, make: Any, clock: Any) -> None:
     for n in (3, 1, 2):
+        clock.now += 1.0
         run = make.run(f"r-{n}", f"s-{n}")
         await store.create(run, make.input(run))
     assert await store.due(1_000.0, 2) == ["r-3", "r-1"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from inspect import isawaitable
 from typing import Any, Generic, TypeVar
@@ -111,6 +112,7 @@ class Agent(Generic[D]):
         self._emitter = Emitter(events)
         self._store: RunStore | None = None
         self._owner = new_id("o")
+        self._overridden = Given()
 
     def __repr__(self) -> str:
         return f"<agent {self.name}>"
@@ -238,7 +240,8 @@ class Agent(Generic[D]):
         """
         where = store or self.store
         row = await where.action(action) if isinstance(action, str) else action
-        await decide(where, row, approve=approve, by=by, via=via, reason=reason, args=args)
+        now = self._overridden.clock()
+        await decide(where, row, approve=approve, by=by, via=via, reason=reason, args=args, at=now)
         return await self.resume(row.run_id, store=where, deps=deps, on=on)
 
     async def resume(
@@ -264,11 +267,43 @@ class Agent(Generic[D]):
         if not live.cancel(run_id, reason):
             await (store or self.store).cancel(run_id, reason)
 
+    @contextmanager
+    def override(
+        self,
+        *,
+        model: str | ChatModel | None = None,
+        deps: D | None = None,
+        clock: Callable[[], float] | None = None,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
+    ) -> Iterator[Agent[D]]:
+        """Put other things in place for the runs started inside the block, for tests.
+
+        Args:
+            model: in place of the agent's; what a run names itself still wins.
+            deps: for runs that name none.
+            clock: seconds since 1970.
+            sleep: waits so many seconds; between attempts and while a session is busy.
+        """
+        before = self._overridden
+        self._overridden = Given(
+            deps=deps if deps is not None else before.deps,
+            model=resolve(model) if model is not None else before.model,
+            clock=clock or before.clock,
+            sleep=sleep or before.sleep,
+        )
+        try:
+            yield self
+        finally:
+            self._overridden = before
+
     def _given(self, deps: object, model: str | ChatModel | None, approver: Approver | None) -> Given:
+        base = self._overridden
         return Given(
-            deps=deps,
-            model=resolve(model) if model is not None else None,
+            deps=deps if deps is not None else base.deps,
+            model=resolve(model) if model is not None else base.model,
             approver=approver or self.approver,
+            clock=base.clock,
+            sleep=base.sleep,
         )
 
     def _listened(self, on: Listener | None) -> Emitter:

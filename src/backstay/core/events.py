@@ -226,6 +226,7 @@ class _Subscription:
     listener: Listener
     once: bool
     spent: bool = field(default=False)
+    failures: int = field(default=0)
 
 
 class Emitter:
@@ -313,8 +314,15 @@ class Emitter:
                     owner._subscriptions.remove(subscription)
                     Emitter._changes += 1
                 subscription.listener(event)
-            except Exception:
-                _log.exception("a listener of %s raised; the run goes on", event.name)
+            except Exception as error:  # a listener is never fatal; its first failure is told in full
+                subscription.failures += 1
+                _log.error(
+                    "a listener of %s raised %r (failure %d of it); the run goes on",
+                    event.name,
+                    error,
+                    subscription.failures,
+                    exc_info=subscription.failures == 1,
+                )
 
     def _listeners(self, kind: type[Event]) -> tuple[tuple[_Subscription, Emitter], ...]:
         if not self._subscriptions and not self._nested and len(self._above) == 1:

@@ -8,7 +8,6 @@ pseudonyms. The same key seals the rows of the inbox. Source: SPEC B16; DESIGN 8
 from __future__ import annotations
 
 import hmac
-import json
 import os
 import time
 from collections.abc import Iterable, Sequence
@@ -19,7 +18,6 @@ from backstay.core.errors import CorruptError, StoreError
 from backstay.store.records import AuditRow
 
 KEY_BYTES = 32
-_encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,11 @@ class Chain:
         return self.seal("backstay key")
 
     def seal(self, *fields: object) -> str:
-        """Return the HMAC-SHA256 of some fields as 64 hexadecimal characters; their borders are part of it."""
-        return hmac.digest(self._key, _encode(fields).encode("ascii"), "sha256").hex()
+        """Return the HMAC-SHA256 of some fields (text, numbers, tuples of them) as 64 hexadecimal characters.
+
+        What is hashed is `ascii` of the tuple: quoted, so that borders count, and the same on every Python.
+        """
+        return hmac.digest(self._key, ascii(fields).encode("ascii"), "sha256").hex()
 
     def pseudonym(self, who: str) -> str:
         """Return 16 hexadecimal characters that stand for a person and cannot be turned back without the key."""

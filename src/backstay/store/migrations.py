@@ -10,8 +10,9 @@ _FIRST = (
     """CREATE TABLE sessions (
         session_id TEXT PRIMARY KEY, root_id TEXT NOT NULL, seq INTEGER NOT NULL DEFAULT 0,
         snapshot INTEGER NOT NULL DEFAULT 0, tail INTEGER NOT NULL DEFAULT 1,
-        owner TEXT, driver TEXT, epoch INTEGER NOT NULL DEFAULT 0, until REAL NOT NULL DEFAULT 0)""",
-    "CREATE INDEX sessions_root ON sessions (root_id)",
+        owner TEXT, driver TEXT, epoch INTEGER NOT NULL DEFAULT 0, until REAL NOT NULL DEFAULT 0)
+        WITHOUT ROWID""",
+    "CREATE INDEX sessions_child ON sessions (root_id) WHERE session_id <> root_id",
     """CREATE TABLE records (
         session_id TEXT NOT NULL, seq INTEGER NOT NULL, run_id TEXT NOT NULL, kind TEXT NOT NULL,
         version INTEGER NOT NULL, at REAL NOT NULL, trace_id TEXT NOT NULL, span_id TEXT NOT NULL, body TEXT NOT NULL,
@@ -24,13 +25,12 @@ _FIRST = (
     "CREATE INDEX arrivals_session ON arrivals (session_id, kind)",
     "CREATE INDEX arrivals_root ON arrivals (root_id, kind)",
     """CREATE TABLE runs (
-        n INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, session_id TEXT NOT NULL, root_id TEXT NOT NULL,
+        run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, root_id TEXT NOT NULL,
         parent_id TEXT, agent TEXT NOT NULL, agent_digest TEXT NOT NULL, tenant TEXT NOT NULL, person TEXT NOT NULL,
         principal TEXT NOT NULL, trace_id TEXT NOT NULL, status TEXT NOT NULL, created_at REAL NOT NULL,
-        wake_at REAL)""",
+        wake_at REAL) WITHOUT ROWID""",
     "CREATE INDEX runs_person ON runs (tenant, person, run_id)",
-    "CREATE INDEX runs_status ON runs (status, run_id)",
-    "CREATE INDEX runs_root ON runs (root_id)",
+    "CREATE INDEX runs_status ON runs (status, run_id) WHERE status <> 'done'",
     "CREATE INDEX runs_waiting ON runs (session_id) WHERE status IN ('waiting', 'needs_narrowing')",
     "CREATE INDEX runs_wake ON runs (wake_at) WHERE wake_at IS NOT NULL",
     "CREATE TABLE dedups (dedup TEXT PRIMARY KEY, run_id TEXT NOT NULL) WITHOUT ROWID",

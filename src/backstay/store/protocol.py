@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Literal, Protocol
 
 from backstay.boundary.actions import Decision, PendingAction
-from backstay.core.context import Effect, Principal
 from backstay.core.canon import EMPTY
+from backstay.core.context import Effect, Principal
 from backstay.core.messages import Json, ToolResult
 from backstay.store.records import AuditRow, Fence, Record, RunRow, SpanRow
 

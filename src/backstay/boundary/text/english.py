@@ -15,11 +15,12 @@ def _set(words: str) -> frozenset[str]:
 _DEEDS = _set(
     "accept access add allow analyse analyze answer apply approve ask authorise authorize book browse buy "
     "call cancel change charge check choose close collect compare consider contact count create delete "
-    "deploy disclose display download edit email exceed execute export extract fetch filter find forward "
-    "get give go grant include install invite issue keep leave limit list load look mail make merge "
-    "message modify move offer open order overwrite pay pick post process publish pull purchase push query "
+    "deploy disclose display "
+    "discard download edit email exceed exclude execute export extract fetch filter find "
+    "focus forward get give go grant ignore include install invite issue keep leave limit list load look mail make merge "
+    "message modify move offer omit open order overwrite pay pick post process publish pull purchase push query "
     "read refund register release remove rename reply report request reserve reset respond restrict "
-    "retrieve return reveal review rewrite run save scan search select sell send set share ship show spend "
+    "retrieve return reveal review rewrite run save scan search select sell send set share ship skip show spend "
     "stay stick stop submit summarise summarize take tell touch transfer update upload use view visit wire "
     "withdraw work write"
 )
@@ -51,7 +52,9 @@ _FRAME = re.compile(
     r"|agree|care|request|expect)(?![a-z])"
     r"|(?:i|we) (?:don't|do not|never)(?: ever)? (?:want|need|allow|accept|wish|authori[sz]e|like)(?![a-z])"
     r"|(?:can|could|would|will) you(?: please)?"
-    r"|let(?:'s| us)|(?:my|our|the|your) (?:[a-z]+ )?(?:budget|limit|maximum|cap|ceiling|range|scope|period)(?![a-z])"
+    r"|(?:i'm|i am|we're|we are)(?: only| just| really)* (?:interested in|looking at|concerned with|after)(?![a-z])"
+    r"|you(?:'re| are) (?:only )?(?:allowed|permitted) to(?![a-z])|let(?:'s| us)"
+    r"|(?:my|our|the|your) (?:[a-z]+ )?(?:budget|limit|maximum|cap|ceiling|range|scope|period)(?![a-z])"
     r"|(?:it|that|this) (?:must|may|should|shall|can)(?![a-z'])"
 )
 _STORY = re.compile(
@@ -73,8 +76,10 @@ _REPORTED = re.compile(
     r"|i (?:think|guess|believe|heard)|maybe|perhaps|probably|i don't know|not sure)(?![a-z])"
 )
 _LOOSENS = re.compile(
-    r"(?<![a-z])(?:(?:ignore|disregard|waive|lift|(?<!don't )forget|(?:remove|drop|cancel) "
-    r"(?:the|that|this|any|your|my) (?:limit|rule|restriction|cap))|no longer|(?:don't|do not|doesn't|does not) (?:have|need) to"
+    r"(?<![a-z])(?:(?:ignore|disregard|waive|lift|(?<!don't )forget|remove|drop|cancel)"
+    r" (?:the|that|this|any|your|my|all)(?: [a-z]+)? (?:limits?|rules?|restrictions?|caps?)"
+    r"|no longer"
+    r"|(?:don't|do not|doesn't|does not) (?:have|need) to"
     r"|need(?: not|n't)|no need|not (?:only|just|limited|restricted|necessarily)|isn't (?:limited|restricted)|no limit"
     r"|instead of|feel free)(?![a-z])"
 )

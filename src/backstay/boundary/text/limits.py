@@ -62,14 +62,19 @@ _HOW_WORD = (
     r"|in|on|of|for|during|between|dated)"
 )
 _ONWARDS = r"(?P<on>,? (?:onwards?|on|and later|or later|and after|forward))?(?![a-z])"
-_OLDER = r"(?:older than|beyond|further(?: back)? than|earlier than|before|from before)"
+_OLDER = r"(?:older than|beyond|past|further(?: back)? than|earlier than|before|from before)"
 _MORE = r"(?:more than|over|above|upwards of|exceed(?:ing)?|beyond|higher than|greater than|in excess of)"
+_WITHOUT = r"(?<![a-z])(?:exclude|skip|ignore|omit|drop|discard|leave out|filter out|avoid)"
+_FORBIDDEN = (
+    r"(?:is|are) (?:off limits|forbidden|not allowed|not permitted|prohibited|excluded"
+    r"|irrelevant|out of scope|not ok(?:ay)?)"
+)
 _AT_MOST = (
     r"(?<![a-z])(?:at (?:the )?(?:very )?most|up to|max(?:imum)?\.?(?: of)?|a (?:limit|cap|budget) of|not exceeding"
     r"|(?:limit|cap|budget|maximum|ceiling)(?P<mid>(?: [a-z]+){0,4}?) ?(?:is|=|:))"
 )
 _OR_LESS = r"(?:or less|or under|or fewer|or below|max(?:imum)?|at (?:the )?most|tops)(?![a-z])"
-_ZH_NOT = r"(?:不(?:得|能|可以|可|要|许|准|应该|应|该|允许|会)?|别|勿|莫|禁止|严禁)"
+_ZH_NOT = r"(?:不(?:得|能|可以|可|要|许|准|应该|应|该|允许|会)?|别(?![的人家处])|勿|莫|禁止|严禁)"
 _ZH_GAP = r"(?P<mid>[^⟦⟧,;:]{0,10}?)"
 _ZH_ONLY = (
     r"(?:只(?!有)|仅|限于|局限于|限(?=最近|近|过去|⟦)|就(?=看|要|查)|光(?=看|要|查)"
@@ -77,7 +82,7 @@ _ZH_ONLY = (
 )
 _ZH_BEFORE = r" ?(?:之前|以前|前)"
 _ZH_DROP = r"的?[^⟦⟧,;]{0,8}?(?:不要|别看|别要|不看|不用|不需要|排除|忽略|不考虑|不算)"
-_ZH_ENOUGH = r"[^⟦⟧,;]{0,8}?(?:就行|就好|即可|就够|就可以|就成|为限)"
+_ZH_ENOUGH = r"[^⟦⟧,;]{0,8}?(?:就行|就好|即可|就够|就可以|就成|为限|才[要行可算看])"
 _ZH_AFTER = r"(?: ?(?P<how>以后|之后|后|以来|起|开始|以前|之前|前|为止))?"
 
 
@@ -132,12 +137,22 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"{_ONLY}{_WORDS}(?: {_HOW_WORD})? {_WD}{_ONWARDS}", _worded, "en"),
     _row(rf"(?:(?<![a-z]){_HOW_WORD} )?{_WD}(?:,? onwards?)?,?(?: [a-z]+)? only(?![a-z])", _worded, "en"),
     _row(rf"{_KEEP}{_WORDS} (?:to|within|in|inside|from) {_WD}", _worded, "en"),
+    _row(rf"{_WITHOUT}{_WORDS} {_OLDER} {_WS}", _back, "en"),
+    _row(rf"{_WITHOUT}{_WORDS} (?:before|older than|earlier than|prior to) {_D}", _how("since"), "en"),
+    _row(rf"{_WITHOUT}{_WORDS} (?:after|later than|newer than) {_D}", _how("until"), "en"),
+    _row(rf"{_OLDER} {_WS} {_FORBIDDEN}", _back, "en"),
+    _row(rf"(?<![a-z])back {_S} (?:at (?:the )?most|max(?:imum)?|tops)", _back, "en"),
+    _row(rf"(?<![a-z])at most {_S} (?:back|old|of (?:data|history))", _back, "en"),
+    _row(rf"{_W} (?:is|are) (?:all|everything) (?:that )?(?:i|we) (?:want|need|care)", _back, "en"),
     _row(rf"(?<![a-z])within {_W}", _back, "en", False),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:早于|晚过) ?{_WS}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出) ?{_S}{_ZH_BEFORE}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出) ?{_W}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}{_S}{_ZH_BEFORE}", _back, "zh"),
     _row(rf"{_S}{_ZH_BEFORE}{_ZH_DROP}", _back, "zh"),
+    _row(rf"(?:超过|超出|早于) ?{_S}{_ZH_DROP}", _back, "zh"),
+    _row(rf"{_S}(?:以外|之外|开外){_ZH_DROP}", _back, "zh"),
+    _row(rf"(?:最多|至多){_ZH_GAP}{_W}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}早于 ?{_D}", _how("since"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}晚于 ?{_D}", _how("until"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}{_D}{_ZH_BEFORE}", _how("since"), "zh"),
@@ -148,6 +163,7 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"{_WD}{_ZH_AFTER}{_ZH_ENOUGH}", _worded, "zh"),
     # money and quantities
     _row(rf"{_NOT}{_WORDS} {_MORE} {_MQ}", _op("le"), "en"),
+    _row(rf"(?<![a-z]){_MORE} {_MQ} {_FORBIDDEN}", _op("le"), "en"),
     _row(rf"{_NOT}{_WORDS} (?:less than|fewer than|below|lower than) {_MQ}", _op("ge"), "en"),
     _row(rf"{_KEEP}{_WORDS} (?:to|at|within) {_MQ}", _op("le"), "en"),
     _row(rf"{_AT_MOST} {_MQ}", _op("le"), "en"),
@@ -156,6 +172,7 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"(?<![a-z])(?:at least|min(?:imum)?\.?(?: of)?) {_MQ}", _op("ge"), "en"),
     _row(rf"{_MQ}(?: [a-z]+){{0,2}}? {_OR_LESS}", _op("le"), "en"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出|高于|大于|多于|超) ?{_MQ}", _op("le"), "zh"),
+    _row(rf"(?:超过|超出|高于|大于|多于) ?{_MQ}{_ZH_DROP}", _op("le"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:少于|低于|小于) ?{_MQ}", _op("ge"), "zh"),
     _row(rf"(?:最多|至多|顶多|最高|上限|限额|预算|(?:限制|控制|限定)在|限于){_ZH_GAP}{_MQ}", _op("le"), "zh"),
     _row(rf"{_MQ} ?(?:以内|之内|内|封顶|为限|为上限|上限)", _op("le"), "zh"),

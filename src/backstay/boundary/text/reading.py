@@ -16,7 +16,7 @@ from backstay.boundary.text import chinese, english
 from backstay.boundary.text.drafts import Draft
 from backstay.boundary.text.limits import Limit, find_limits
 from backstay.boundary.text.render import advice, rendered
-from backstay.boundary.text.segments import Sentence, plain, sentences
+from backstay.boundary.text.segments import Sentence, clauses, sentences
 from backstay.boundary.text.things import read
 from backstay.boundary.text.words import scope_words
 from backstay.core.messages import Args
@@ -25,10 +25,19 @@ _HAN = re.compile(r"[\u3400-\u9fff]")
 # A sentence without one of these states no rule; most sentences of a chat end here.
 _HINT = re.compile(
     r"only|just|solely|exclusively|nothing|never|n't|not|no |most|max|up to|limit|cap|exceed|under|below|less|fewer"
-    r"|least|min|within|restrict|keep|stick|stay|away|hands|leave|before|budget|avoid|refrain|tops|≤|<=|=<"
-    r"|[只仅限别勿莫多高内下低少足到不超禁]|预算|范围|就[行好够看要查可成]|即可|光[看要查]|先问|先告|先征|先通|封顶"
+    r"|least|min|within|restrict|keep|stick|stay|away|hands|leave|before|budget|avoid|refrain|tops"
+    r"|forbidden|prohibited|exclude|skip|ignore|omit|drop|discard|out of|all i|all we|≤|<=|=<"
+    r"|[只仅限别勿莫多高内下低少足到不超禁]|预算|范围|就[行好够看要查可成]|即可|光[看要查]|先问|先告|先征|先通|封顶|忽略|排除|以外|之外|才[要行可算看]"
 )
 _PER = re.compile(r"\A(?:when|whenever|for|with|on|regarding|as for|about)(?![a-z])|\A(?:当|对于?|关于|在)")
+
+
+_TOTAL = re.compile(
+    r"(?<![a-z])(?:in total|altogether|overall|all together|(?:per|a|each|every) (?:day|week|month|year))(?![a-z])"
+    r"|总共|一共|合计|累计|每[天日周月年]"
+)
+_RULE_END = re.compile(r"[。！？!?；;\n]")
+_LONGEST_RULE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,24 +68,22 @@ def parse_rule(text: str, *, locale: str = "en", zone: str = "UTC", now: float) 
     be written as several rules.
     """
     place = _place(locale, zone, now)
-    clauses = plain(text)[:2000]
-    limits = [
-        limit for clause in re.split(r"[,;.。；，](?= |\Z)|[。；，]", clauses) for limit in _limits(clause, place)
-    ]
-    checks = {str(limit.check): limit for limit in limits}
-    if len(checks) != 1 or english.is_conditional(clauses) or chinese.is_conditional(clauses):
-        why = "plain" if not checks else "several" if len(checks) > 1 else "condition"
-        return _draft(text, (0, len(text)), None, why, scope_words(clauses), place)
-    (limit,) = checks.values()
-    return _draft(text, (0, len(text)), limit.check, limit.why, scope_words(clauses), place)
+    parts = [clause for part in _RULE_END.split(text[:_LONGEST_RULE]) for clause in clauses(part)]
+    whole = ", ".join(parts)
+    checks = {str(limit.check): limit for part in parts for limit in find_limits(read(part, place.today))}
+    why = "plain" if not checks else "several" if len(checks) > 1 else "condition" if _is_conditional(whole) else ""
+    limit = next(iter(checks.values()), None)
+    if why or limit is None:
+        return _draft(text, (0, len(text)), None, why, whole, place)
+    return _draft(text, (0, len(text)), limit.check, limit.why, whole, place)
 
 
 def _place(locale: str, zone: str, now: float) -> _Place:
     return _Place(locale=locale.lower(), today=datetime.fromtimestamp(now, ZoneInfo(zone)).date())
 
 
-def _limits(clause: str, place: _Place) -> list[Limit]:
-    return list(find_limits(read(clause, place.today)))
+def _is_conditional(words: str) -> bool:
+    return english.is_conditional(words) or chinese.is_conditional(words)
 
 
 def _drafts(sentence: Sentence, text: str, place: _Place) -> Iterator[Draft]:
@@ -85,7 +92,7 @@ def _drafts(sentence: Sentence, text: str, place: _Place) -> Iterator[Draft]:
         return
     span = sentence.start, sentence.end
     words = text[sentence.start : sentence.end]
-    conditional = english.is_conditional(whole) or chinese.is_conditional(whole)
+    conditional = _is_conditional(whole)
     seen: list[Args | None] = []
     for index, clause in enumerate(sentence.clauses):
         before = ", ".join(sentence.clauses[max(0, index - 4) : index])
@@ -93,10 +100,10 @@ def _drafts(sentence: Sentence, text: str, place: _Place) -> Iterator[Draft]:
             check = None if conditional else limit.check
             if check not in seen:
                 seen.append(check)
-                scope = scope_words(clause) or _scope_of(before)
-                yield _draft(words, span, check, "condition" if conditional else limit.why, scope, place)
+                about = clause if scope_words(clause) else f"{_condition_of(before)}{clause}"
+                yield _draft(words, span, check, "condition" if conditional else limit.why, about, place)
     if not seen and any(english.is_advisory(clause) or chinese.is_advisory(clause) for clause in sentence.clauses):
-        yield _draft(words, span, None, "plain", scope_words(whole), place)
+        yield _draft(words, span, None, "plain", whole, place)
 
 
 def _rules(clause: str, before: str, place: _Place) -> list[Limit]:
@@ -120,22 +127,24 @@ def _is_no_rule(sentence: Sentence, whole: str) -> bool:
     return (sentence.asks and english.is_plain_question(whole)) or english.is_spoken_for(whole)
 
 
-def _scope_of(before: str) -> tuple[str, ...]:
-    """Scope from the clause before, where that says when it holds: `when you refund an order, at most 200 EUR`."""
+def _condition_of(before: str) -> str:
+    """The clause before, where that says when the rule holds: `when you refund an order, at most 200 EUR`."""
     last = before.rpartition(", ")[2]
-    return scope_words(last) if _PER.match(last) else ()
+    return f"{last}, " if _PER.match(last) else ""
 
 
-def _draft(
-    text: str, span: tuple[int, int], check: Args | None, why: str, scope: tuple[str, ...], place: _Place
-) -> Draft:
+def _draft(text: str, span: tuple[int, int], check: Args | None, why: str, about: str, place: _Place) -> Draft:
+    scope = scope_words(about)
+    total = check is not None and check["op"] != "window" and _TOTAL.search(about) is not None
     return Draft(
         text=text,
         span=span,
         check=check,
         meaning=_meaning(check),
         scope=scope,
-        render=advice(why or "plain", place.locale) if check is None else rendered(check, scope, place.locale),
+        render=advice(why or "plain", place.locale)
+        if check is None
+        else rendered(check, scope, place.locale, total=total),
     )
 
 

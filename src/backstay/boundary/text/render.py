@@ -35,11 +35,16 @@ def advice(why: str, locale: str) -> str:
     return _ADVICE[why][locale.startswith("zh")]
 
 
-def rendered(check: Args, scope: tuple[str, ...], locale: str) -> str:
-    """The rule in one line: `refund: at most 200 EUR`, `退款：最多 200 EUR`."""
+def rendered(check: Args, scope: tuple[str, ...], locale: str, *, total: bool = False) -> str:
+    """The rule in one line: `refund: at most 200 EUR`, `退款：最多 200 EUR`.
+
+    With `total` it says that the words meant a sum (`per day`, `in total`), of which each call is checked alone.
+    """
     if not locale.startswith("zh"):
-        return ": ".join(filter(None, (", ".join(scope), limit_text(check))))
-    return "：".join(filter(None, ("、".join(scope), _chinese(check))))
+        words = ": ".join(filter(None, (", ".join(scope), limit_text(check))))
+        return f"{words} (in each call; the total is not counted)" if total else words
+    words = "：".join(filter(None, ("、".join(scope), _chinese(check))))
+    return f"{words}（按每次调用检查，不累计）" if total else words
 
 
 def _chinese(check: Args) -> str:

@@ -25,7 +25,7 @@ _NOT_OWN = re.compile(
     r"|(?<![^\s(:：,，])[‘'](?=\S)[^‘’'\n]*(?:(?<=[A-Za-z])['’](?=[a-z])[^‘’'\n]*)*['’](?![A-Za-z])",
     re.DOTALL | re.MULTILINE,
 )
-_SENTENCE_END = re.compile(r"[。！？!?；;\n\r…]+[\"”』」)）]*|\.+(?=[\"”)]*(?:\s|\Z))[\"”)]*")
+_SENTENCE_END = re.compile(r"[。！？!?；;\n\r…]+[\"”』」)）]*|(?<!\.)\.++(?=[\"”)]*+(?:\s|\Z))[\"”)]*")
 _ABBREVIATION = re.compile(
     r"(?:\b(?:max|min|approx|e\.g|i\.e|vs|mr|mrs|ms|dr|st|incl|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec))\Z", re.I
 )
@@ -56,6 +56,11 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", folded).strip()
 
 
+def clauses(words: str) -> tuple[str, ...]:
+    """Return the clauses of a sentence, normalised; those of over 600 characters are no sentence a person says."""
+    return tuple(plain(clause) for clause in _CLAUSE_END.split(words) if 0 < len(clause) <= _LONGEST_CLAUSE)
+
+
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of a text that hold words of its author. Clauses of over 600 characters are left out."""
     own = own_words(text)
@@ -82,5 +87,4 @@ def _sentence(own: str, start: int, stop: int, end: int, asks: bool) -> Sentence
     words = own[start:stop]
     if not words.strip().strip(BLANK):
         return None
-    clauses = tuple(plain(clause) for clause in _CLAUSE_END.split(words) if 0 < len(clause) <= _LONGEST_CLAUSE)
-    return Sentence(start=start, end=start + len(own[start:end].rstrip()), clauses=clauses, asks=asks)
+    return Sentence(start=start, end=start + len(own[start:end].rstrip()), clauses=clauses(words), asks=asks)

@@ -100,14 +100,14 @@ _NOUNS: Mapping[str, str] = MappingProxyType(
         for unit, words in {
             "items": "items item pieces piece pcs articles article products product 件商品 个商品 件 个 项 份 台 本 张",
             "orders": "orders order 个订单 笔订单 张订单 份订单 条订单 订单 单",
-            "emails": "emails email e-mails e-mail mails mail 封邮件 封电子邮件 封",
-            "messages": "messages message 条消息 条信息 条短信",
+            "emails": "emails email e-mails e-mail mails mail 邮件 封邮件 封电子邮件 封",
+            "messages": "messages message 条消息 消息 条信息 条短信",
             "files": "files file 个文件 份文件 文件",
             "rows": "rows row lines line 行数据 行",
-            "records": "records record entries entry 条记录 条数据 条",
+            "records": "records record entries entry 条记录 条数据 记录 条",
             "results": "results result 条结果 个结果",
             "pages": "pages page 页",
-            "customers": "customers customer clients client 位客户 个客户 名客户",
+            "customers": "customers customer clients client 位客户 个客户 名客户 客户",
             "people": "people persons person recipients recipient 个人 位 名 人",
             "tickets": "tickets ticket 张票",
             "documents": "documents document docs doc 份文档 个文档",
@@ -119,6 +119,8 @@ _NOUNS: Mapping[str, str] = MappingProxyType(
     }
 )
 """Noun or measure word → unit; `?` for what would have to be counted over several calls, which is no predicate here."""
+_MEASURES = frozenset("个件条份张位名")
+_NAMED = re.compile("订单|邮件|文件|客户|记录|消息")
 _QUANTITY = re.compile(rf"百分之(?P<pc>{NUMBER})|(?P<n>{NUMBER}) ?(?:[a-z]+ )?(?P<noun>{_any_of(_NOUNS)})")
 
 
@@ -199,7 +201,12 @@ def _back(found: re.Match[str], reading: Reading) -> str:
 
 
 def _quantity(found: re.Match[str], reading: Reading) -> str:
+    if found[0] == "一次":
+        return found[0]
     unit = "percent" if found["pc"] else _NOUNS[found["noun"]]
+    if found["noun"] in _MEASURES:
+        named = {_NOUNS[noun] for noun in _NAMED.findall(reading.text)}
+        unit = named.pop() if len(named) == 1 else unit
     return reading.put("q", Thing(value=number(found["pc"] or found["n"]), unit=unit, text=found[0]))
 
 

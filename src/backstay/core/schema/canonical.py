@@ -16,7 +16,7 @@ from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, Final, NamedTuple, NoReturn, cast
 from weakref import WeakKeyDictionary
 
 from pydantic import (
@@ -40,8 +40,15 @@ from backstay.core.canon import FrozenDict, canonical, freeze, thaw
 from backstay.core.errors import ToolInputError
 from backstay.core.messages import Json
 from backstay.core.schema.json_schema import SPREAD
+from backstay.core.schema.names import Names
 
-_AS_IT_IS = frozenset({str, int, bool, type(None)})
+LEFT_OUT: Final = object()
+"""Of a default: canonical arguments have no such key while it is the default."""
+AS_IT_IS: Final = object()
+"""Of a default: it stands for itself."""
+_SIMPLE = frozenset({str, int, bool, type(None)})
+_EXACT = 2**53
+"""Below it 1.0 and 1 are one number to every reader of JSON, and are written alike."""
 NO_SCHEMA = (PydanticSchemaGenerationError, PydanticUndefinedAnnotation, PydanticUserError, SchemaError, RecursionError)
 """What pydantic raises for a type it cannot validate."""
 
@@ -64,8 +71,8 @@ class Plan:
     accepted: frozenset[str]
     """Every key it can be given under, aliases included."""
     form: Form
-    opaque: Mapping[str, object]
-    """Field → a default that canonical arguments cannot carry."""
+    odd: Mapping[str, tuple[object, Any]]
+    """Field → a default that does not stand for itself in canonical arguments, and what does: see `carried`."""
     sole: tuple[str, frozenset[str] | None] | None = None
     """The key of the only parameter, an object, and the keys of that object (None: any)."""
 
@@ -99,20 +106,20 @@ _plans: WeakKeyDictionary[type[BaseModel], Plan] = WeakKeyDictionary()
 def plan_of(model: type[BaseModel]) -> Plan:
     """Return the plan of a model class, made at its first use."""
     found = _plans.get(model)
-    return found if found is not None else plan(model, opaque={})
+    return found if found is not None else plan(model, odd={})
 
 
 def plan(
     model: type[BaseModel],
     *,
-    opaque: Mapping[str, object],
+    odd: Mapping[str, tuple[object, Any]],
     sole: tuple[str, frozenset[str] | None] | None = None,
 ) -> Plan:
     """Make and keep the plan of a model class.
 
     Args:
         model: complete; that is, without annotations still to be resolved.
-        opaque: fields whose default is known not to fit, with it.
+        odd: of defaults that stand in the model as factories; see `Plan.odd`.
         sole: see `Plan.sole`.
     """
     config = model.model_config
@@ -120,7 +127,7 @@ def plan(
         keys=tuple((name, key_of(name, field, config)) for name, field in model.model_fields.items()),
         accepted=frozenset(key for name, field in model.model_fields.items() for key in _accepted(name, field, config)),
         form=Form(config.get("val_json_bytes", "utf8")),
-        opaque=MappingProxyType({**_opaque(model), **opaque}),
+        odd=MappingProxyType({**_odd_defaults(model), **odd}),
         sole=sole,
     )
     _plans[model] = made
@@ -143,19 +150,22 @@ def _accepted(name: str, field: FieldInfo, config: ConfigDict) -> list[str]:
     return [*keys, name] if by_name or not keys else keys
 
 
-def _opaque(model: type[BaseModel]) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _odd_defaults(model: type[BaseModel]) -> dict[str, tuple[object, Any]]:
+    found: dict[str, tuple[object, Any]] = {}
     for name, info in model.model_fields.items():
-        default = info.default
-        if default is not PydanticUndefined and not carries(info.rebuild_annotation(), default, model.model_config):
-            found[name] = default
+        if info.default is PydanticUndefined:
+            continue
+        said = carried(info.rebuild_annotation(), info.default, model.model_config)
+        if said is not AS_IT_IS:
+            found[name] = (info.default, said)
     return found
 
 
-def carries(
-    annotation: Any, default: object, config: ConfigDict, local: Mapping[str, Any] = MappingProxyType({})
-) -> bool:
-    """Whether a default survives canonical arguments: to JSON, through validation, and equal.
+def carried(annotation: Any, default: object, config: ConfigDict, local: Names = MappingProxyType({})) -> Any:
+    """Return how a default stands in canonical arguments.
+
+    `LEFT_OUT` where JSON, or its own type, would not give it back; another text than its own where validation turns it
+    into something equal (0 for a Decimal is "0"); else `AS_IT_IS`.
 
     Args:
         annotation: of the field, what `Field` says included.
@@ -163,23 +173,28 @@ def carries(
         config: of the model the field stands in.
         local: names local to functions, for classes that name each other.
     """
-    if type(default) in _AS_IT_IS and annotation is type(default):
-        return True
+    if type(default) in _SIMPLE and annotation is type(default):
+        return AS_IT_IS
+    form = Form(config.get("val_json_bytes", "utf8"))
     try:
-        plain = thaw(_plain(default, Form(config.get("val_json_bytes", "utf8"))))
+        plain = _plain(default, form)
     except _UnfitError:
-        return False
+        return LEFT_OUT
     try:
         probe: type[BaseModel] = create_model("Probe", __config__=config, probed=(annotation, ...))
         if not probe.__pydantic_complete__:
             probe.model_rebuild(_types_namespace=dict(local))
     except NO_SCHEMA:
-        return True
+        return AS_IT_IS
     try:
         key = key_of("probed", probe.model_fields["probed"], config)
-        return bool(probe.__pydantic_validator__.validate_python({key: plain}).probed == default)
+        found = probe.__pydantic_validator__.validate_python({key: thaw(plain)}).probed
+        if found != default:
+            return LEFT_OUT
+        again = _plain(found, form)
     except Exception:  # the default's own `==`, or a validator of the user's
-        return False
+        return LEFT_OUT
+    return AS_IT_IS if canonical(again) == canonical(plain) else again
 
 
 def adapter(declared_type: Any, declared_config: ConfigDict, local_names: Mapping[str, Any]) -> TypeAdapter[Any]:
@@ -193,7 +208,7 @@ def adapter(declared_type: Any, declared_config: ConfigDict, local_names: Mappin
         if error.code != "type-adapter-config-unused":
             raise
         made = TypeAdapter(declared_type)
-    if not made.pydantic_complete:
+    if not getattr(made, "pydantic_complete", True):  # pydantic 2.9 has raised already
         made.rebuild(_types_namespace=dict(local_names))
     return made
 
@@ -231,13 +246,14 @@ def jsonable(value: object) -> Json:
 
 def _model(input: BaseModel) -> FrozenDict:
     plan = plan_of(type(input))
-    opaque, values, out = plan.opaque, input.__dict__, {}
+    odd, values, out = plan.odd, input.__dict__, {}
     for name, key in plan.keys:
         value = values[name]
-        if type(value) in _AS_IT_IS and not opaque:
+        if type(value) in _SIMPLE and not odd:
             out[key] = value
-        elif name in opaque and (value is opaque[name] or name not in input.__pydantic_fields_set__):
-            continue
+        elif name in odd and (value is odd[name][0] or name not in input.__pydantic_fields_set__):
+            if odd[name][1] is not LEFT_OUT:
+                out[key] = odd[name][1]
         elif key == SPREAD:
             for extra, item in value.items():
                 out[extra] = _at(extra, item, plan.form)
@@ -274,12 +290,12 @@ def _at(step: str, value: object, form: Form) -> Json:
 
 def _plain(value: object, form: Form) -> Json:  # one row per kind of value
     kind = type(value)
-    if kind in _AS_IT_IS:
+    if kind in _SIMPLE:
         return cast("Json", value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise _UnfitError(str(value), final=True)
-        return float(value)
+        return int(value) if value.is_integer() and abs(value) < _EXACT else float(value)
     if isinstance(value, Enum):
         return _plain(value.value, form)
     if isinstance(value, RootModel):

@@ -18,9 +18,9 @@ from backstay.core.errors import ToolDefinitionError
 from backstay.core.meanings import Meaning
 from backstay.core.messages import Args
 from backstay.core.schema.annotations import allows_none, annotated, object_type, split
-from backstay.core.schema.canonical import NO_SCHEMA, carries, plan, plan_of
+from backstay.core.schema.canonical import LEFT_OUT, NO_SCHEMA, carried, plan, plan_of
 from backstay.core.schema.json_schema import SPREAD, model_schema, reason
-from backstay.core.schema.parameters import EMPTY, LEFT_OUT, Parameter, may_be_absent
+from backstay.core.schema.parameters import ABSENT, EMPTY, Parameter, may_be_absent
 
 BUILD_FAILURES = (*NO_SCHEMA, ToolDefinitionError, TypeError, ValueError, NameError)
 """What may come out of making a schema of a type that has none."""
@@ -51,26 +51,25 @@ def arguments_model(
         ToolDefinitionError: naming the parameter whose type no model can give.
     """
     fields: dict[str, Any] = {}
-    opaque: dict[str, object] = {}
+    odd: dict[str, tuple[object, Any]] = {}
     for one in parameters:
         if one.field is None:
             continue
         annotation, default = _field(one)
-        if (
-            default is not EMPTY
-            and not isinstance(default, FieldInfo)
-            and not carries(annotation, default, _CONFIG, local)
-        ):
-            opaque[one.field] = default
+        if may_be_absent(one):
+            odd[one.field] = (ABSENT, LEFT_OUT)
+        elif default is EMPTY:
+            default = ...
+        elif not isinstance(default, FieldInfo) and carried(annotation, default, _CONFIG, local) is LEFT_OUT:
+            odd[one.field] = (default, LEFT_OUT)
             default = Field(default_factory=_always(default))
-        fields[one.field] = (annotation, ... if default is EMPTY else default)
-    absent = {one.field: LEFT_OUT for one in parameters if one.field is not None and may_be_absent(one)}
+        fields[one.field] = (annotation, default)
     spread = any(one.how == "keywords" for one in parameters)
     try:
         model, schema = _built(said, fields, local, reserved if spread else None)
     except BUILD_FAILURES as error:
         raise _blame(said, parameters, fields, local, error) from error
-    keys = [key for _, key in plan(model, opaque=opaque | absent, sole=None if spread else _sole(model)).keys]
+    keys = [key for _, key in plan(model, odd=odd, sole=None if spread else _sole(model)).keys]
     if twice := {key for key in keys if keys.count(key) > 1}:
         raise ToolDefinitionError(
             f"{said}: two parameters are called {', '.join(sorted(twice))}; give one another alias"

@@ -26,7 +26,7 @@ How: TypeAlias = Literal["position", "keyword", "positions", "keywords"]
 
 EMPTY: Final[Any] = inspect.Parameter.empty
 """No annotation, or no default."""
-LEFT_OUT: Final = object()
+ABSENT: Final = object()
 """The value of a key of `**kwargs: Unpack[SomeTypedDict]` that nobody gave: the function does not get it."""
 _HOW: Mapping[Any, How] = {
     inspect.Parameter.POSITIONAL_ONLY: "position",
@@ -127,7 +127,7 @@ def _keywords(name: str, annotation: Any, unpacked: Any, names: Names) -> list[P
             name=key,
             how="keyword",
             annotation=kind,
-            default=EMPTY if required else Field(default_factory=_left_out),
+            default=EMPTY if required else Field(default_factory=_absent),
         )
         for key, kind, required in typed_dict_fields(unpacked, names)
     ]
@@ -160,10 +160,10 @@ def reserved_by(function: Any, parameters: list[Parameter]) -> frozenset[str]:
     return frozenset(hidden | {one.name for one in plain if one.kind in by_name and one.name not in visible})
 
 
-def _left_out() -> object:
-    return LEFT_OUT
+def _absent() -> object:
+    return ABSENT
 
 
 def may_be_absent(one: Parameter) -> bool:
     """Whether the function does not get it at all when nobody gives it."""
-    return isinstance(one.default, FieldInfo) and one.default.default_factory is _left_out
+    return isinstance(one.default, FieldInfo) and one.default.default_factory is _absent

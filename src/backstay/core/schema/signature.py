@@ -20,7 +20,7 @@ from backstay.core.schema.docstring import read
 from backstay.core.schema.marks import meanings_of
 from backstay.core.schema.model import BUILD_FAILURES, arguments_model
 from backstay.core.schema.names import Names, local_names, names_for, resolve
-from backstay.core.schema.parameters import EMPTY, LEFT_OUT, Parameter, bare, parameters_of, reserved_by, with_fields
+from backstay.core.schema.parameters import ABSENT, EMPTY, Parameter, bare, parameters_of, reserved_by, with_fields
 from backstay.core.schema.typed_dicts import accept_typed_dicts
 
 Call: TypeAlias = Callable[[BaseModel, object], Any]
@@ -180,7 +180,7 @@ def _caller(function: Callable[..., Any], parameters: list[Parameter]) -> Call:
         if not keywords and more is None:
             return function(*args)
         named = {name: context if field is None else values[field] for name, field in keywords}
-        named = {name: value for name, value in named.items() if value is not LEFT_OUT}
+        named = {name: value for name, value in named.items() if value is not ABSENT}
         if more is not None:
             named |= values[more]
         return function(*args, **named)

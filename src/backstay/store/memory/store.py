@@ -17,7 +17,7 @@ from backstay.core.ids import new_id
 from backstay.core.messages import Json, ToolResult
 from backstay.store import checks, codec
 from backstay.store.checks import EffectRow, Held
-from backstay.store.memory.tables import TRACES, Audit, Tables
+from backstay.store.memory.tables import TRACES, Tables
 from backstay.store.protocol import NO_STATUSES
 from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, Snapshot, SpanRow
 
@@ -51,12 +51,12 @@ class MemoryStore:
             if known is not None:
                 return known.row, None
             stream = self._t.stream(run.session_id, run.root_id)
+            is_taken = claim is None or bool(stream.inputs) or not stream.root.is_free(self._t.clock())
             waiting = self._t.waiting(stream)
-            target = waiting or self._t.add(run, stream)
+            target = waiting or self._t.add(run, stream, "queued" if is_taken else "running")
             if dedup:
                 self._t.dedups[dedup] = target.row.run_id
                 target.dedups.append(dedup)
-            is_taken = bool(stream.inputs) or not stream.root.is_free(self._t.clock())
             self._t.leave(target, first if waiting is None else replace(first, run_id=target.row.run_id))
             if claim is None or is_taken:
                 return target.row, None
@@ -243,16 +243,14 @@ class MemoryStore:
     async def audit(self, session_id: str) -> Sequence[tuple[AuditRow, str]]:
         """See `RunStore.audit`. Rows of child runs stand in their root session's chain."""
         with self._opened():
-            audit = self._t.audits.get(session_id)
-            return [(link.row, link.hash) for link in audit.links] if audit else []
+            return [(link.row, link.hash) for link in self._t.chained(session_id).links]
 
     async def verify_audit(self, session_id: str | None = None) -> Sequence[str]:
         """See `RunStore.verify_audit`."""
         with self._opened():
-            chosen = self._t.audits if session_id is None else {session_id: self._t.audits.get(session_id, Audit())}
-            return [
-                wrong for one, audit in chosen.items() for wrong in self._t.chain.verify(one, audit.links, audit.head)
-            ]
+            chosen = list(self._t.audits) if session_id is None else [session_id]
+            audits = [(one, self._t.chained(one)) for one in chosen]
+            return [wrong for one, audit in audits for wrong in self._t.chain.verify(one, audit.links, audit.head)]
 
     async def board_get(self, scope: str, key: str) -> tuple[Json, int] | None:
         """See `RunStore.board_get`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -75,8 +75,9 @@ class Root:
 
 @dataclass(slots=True)
 class Audit:
-    """A session's audit chain."""
+    """A session's audit rows, chained when somebody asks: inside one process nobody could change them before."""
 
+    rows: list[AuditRow] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
     head: Head | None = None
 
@@ -141,11 +142,10 @@ class Tables:
         made = self.streams[session_id] = Stream(root)
         return made
 
-    def add(self, row: RunRow, stream: Stream) -> Run:
-        """A new run of a session, queued."""
+    def add(self, row: RunRow, stream: Stream, status: str) -> Run:
+        """A new run of a session."""
         self._order += 1
-        queued = replace(row, status="queued", created_at=row.created_at or self.clock())
-        made = self.runs[row.run_id] = Run(queued, self._order)
+        made = self.runs[row.run_id] = Run(with_status(row, status, row.created_at or self.clock()), self._order)
         stream.runs.append(made)
         return made
 
@@ -216,7 +216,7 @@ class Tables:
         else:
             self.running.pop(row.run_id, None)
         if row.status != status:
-            run.row = with_status(row, status)
+            run.row = with_status(row, status, row.created_at)
 
     def keep_action(self, root: Root, action: PendingAction) -> None:
         """Keep an action under its root session."""
@@ -244,13 +244,21 @@ class Tables:
             root.ledger[name] = checks.settle(root.ledger.get(name, Held()), amount, result)
         root.effects[key] = replace(row, outcome=result)
 
-    def write_audit(self, session_id: str, rows: Iterable[AuditRow]) -> None:
-        """Chain audit rows."""
-        audit = self.audits.get(session_id)
-        if audit is None:
-            audit = self.audits[session_id] = Audit()
-        links, audit.head = self.chain.extend(session_id, audit.head, rows)
+    def write_audit(self, session_id: str, rows: Sequence[AuditRow]) -> None:
+        """Keep audit rows."""
+        if rows:
+            audit = self.audits.get(session_id)
+            if audit is None:
+                audit = self.audits[session_id] = Audit()
+            audit.rows += rows
+
+    def chained(self, session_id: str) -> Audit:
+        """A session's audit chain, up to its last row."""
+        audit = self.audits.get(session_id, Audit())
+        links, audit.head = self.chain.extend(session_id, audit.head, audit.rows)
         audit.links += links
+        audit.rows.clear()
+        return audit
 
     def waiting_arrivals(self, run_id: str) -> int:
         """How many decisions and wishes wait to be numbered."""
@@ -319,7 +327,7 @@ def _without(table: dict[str, Any], key: str) -> None:
     table.pop(key, None)
 
 
-def with_status(row: RunRow, status: str) -> RunRow:
+def with_status(row: RunRow, status: str, created_at: float) -> RunRow:
     """A row with another status. Spelt out, since this is hot and `replace` is slow."""
     return RunRow(
         run_id=row.run_id,
@@ -331,5 +339,5 @@ def with_status(row: RunRow, status: str) -> RunRow:
         principal=row.principal,
         trace_id=row.trace_id,
         status=status,
-        created_at=row.created_at,
+        created_at=created_at,
     )

@@ -54,7 +54,7 @@ def begin(
     answer = checks.begin(row, fence, key, digest)
     if answer != "new":
         return answer
-    amounts = json.dumps([[name, str(amount)] for name, amount in reserve])
+    amounts = json.dumps([[name, str(amount)] for name, amount in reserve]) if reserve else "[]"
     db.execute(_BEGIN, (fence.root_id, key, effect, digest, attempt, fence.epoch, amounts))
     for name, amount in () if row else reserve:
         held = _held(db, fence.root_id, name)

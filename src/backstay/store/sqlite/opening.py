@@ -25,9 +25,12 @@ def connect(path: Path, *, busy_seconds: float, synchronous: str) -> sqlite3.Con
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
     )
     db.execute(_SYNCHRONOUS[synchronous])
+    db.execute(_CHECKPOINT)
     return db
 
 
+_CHECKPOINT = "PRAGMA wal_autocheckpoint=4000"
+"""Pages (16 MB): most are written over again before they are copied into the file."""
 _SYNCHRONOUS = {"FULL": "PRAGMA synchronous=FULL", "NORMAL": "PRAGMA synchronous=NORMAL"}
 
 

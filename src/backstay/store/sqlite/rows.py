@@ -84,8 +84,8 @@ def row_of_run(run: RunRow, now: float) -> Row:
     )
 
 
-def run_of(row: Row) -> RunRow:
-    """A run from columns `RUN`."""
+def run_of(row: Row, known: Principal | None = None) -> RunRow:
+    """A run from columns `RUN`; `known` is its principal, where that need not be read."""
     run_id, session_id, root_id, parent_id, agent, agent_digest, principal, trace_id, status, created_at = row
     return RunRow(
         run_id=run_id,
@@ -94,7 +94,7 @@ def run_of(row: Row) -> RunRow:
         parent_id=parent_id,
         agent=agent,
         agent_digest=agent_digest,
-        principal=codec.load(Principal, principal),
+        principal=known or codec.load(Principal, principal),
         trace_id=trace_id,
         status=status,
         created_at=created_at,

@@ -93,7 +93,7 @@ class SQLiteStore:
             streams.create, run=row_of_run(run, now), first=row_of_record(first), dedup=dedup, claim=claim, now=now
         )
         row, fence = await self._writer.run(job)
-        return run_of(row), fence
+        return run_of(row, run.principal if row[0] == run.run_id else None), fence
 
     async def claim(self, run_id: str, *, owner: str, ttl: float) -> tuple[Fence, RunRow] | None:
         """See `RunStore.claim`. A live lease is nobody's to take, its own owner's neither: two drives of one process

@@ -10,14 +10,17 @@ from backstay.store import checks
 from backstay.store.records import ENDED, Fence, RunRow
 from backstay.store.sqlite.rows import ARRIVAL, RECORD, RUN, Row, run_of
 
+_OPEN = """INSERT OR IGNORE INTO sessions (session_id, root_id, seq, owner, driver, until, epoch)
+    VALUES (?, ?, 1, ?, ?, ?, 1)"""
 _SESSION = "INSERT OR IGNORE INTO sessions (session_id, root_id) VALUES (?, ?)"
 _LEASE = "SELECT owner, epoch, until FROM sessions WHERE session_id = ?"
 _HELD = "SELECT 1 FROM sessions WHERE session_id = ? AND owner = ? AND epoch = ?"
 _RUN = f"SELECT {RUN} FROM runs WHERE run_id = ?"
 _RUN_BY_DEDUP = f"SELECT {RUN} FROM runs WHERE run_id = (SELECT run_id FROM dedups WHERE dedup = ?)"
 _WAITING = f"""SELECT {RUN} FROM runs WHERE session_id = ? AND status IN ('waiting', 'needs_narrowing')
-    ORDER BY n DESC LIMIT 1"""
+    ORDER BY created_at DESC, run_id DESC LIMIT 1"""
 _ADD_RUN = f"INSERT INTO runs ({RUN}, tenant, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DEDUP = "INSERT INTO dedups (dedup, run_id) VALUES (?, ?)"
 _ADD_RECORD = f"INSERT INTO records ({RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ADD_ARRIVAL = f"INSERT INTO arrivals ({ARRIVAL}, root_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ARRIVED = f"SELECT {ARRIVAL} FROM arrivals WHERE run_id = ? ORDER BY id"
@@ -39,7 +42,7 @@ WITH named (run_id) AS (
     SELECT run_id FROM arrivals WHERE kind <> 'input'
     UNION SELECT a.run_id FROM arrivals a JOIN runs r ON r.run_id = a.run_id
         WHERE a.kind = 'input' AND r.parent_id IS NULL
-    UNION SELECT run_id FROM runs WHERE status = 'running' AND parent_id IS NULL
+    UNION SELECT run_id FROM runs WHERE status = 'running' AND status <> 'done' AND parent_id IS NULL
     UNION SELECT run_id FROM runs WHERE wake_at <= :now
     UNION SELECT run_id FROM actions WHERE state = 'open' AND expires_at <= :now)
 SELECT r.run_id FROM named JOIN runs r ON r.run_id = named.run_id JOIN sessions s ON s.session_id = r.root_id
@@ -48,18 +51,22 @@ WHERE r.status NOT IN ({", ".join(repr(one) for one in sorted(ENDED))})
     AND NOT EXISTS (
         SELECT 1 FROM arrivals mine JOIN arrivals other ON other.session_id = mine.session_id AND other.kind = 'input'
         WHERE mine.run_id = r.run_id AND mine.kind = 'input' AND other.id < mine.id AND other.run_id <> mine.run_id)
-ORDER BY r.n LIMIT :limit"""
+ORDER BY r.created_at, r.run_id LIMIT :limit"""
 
+_FAMILY = """SELECT :root UNION SELECT session_id FROM sessions WHERE root_id = :root AND session_id <> root_id"""
+_THEIR_RUNS = f"""SELECT run_id FROM runs WHERE root_id = :root AND run_id IN (
+    SELECT run_id FROM records WHERE session_id IN ({_FAMILY})
+    UNION SELECT run_id FROM arrivals WHERE root_id = :root)"""
 _FORGET = (
-    "DELETE FROM records WHERE session_id IN (SELECT session_id FROM sessions WHERE root_id = ?)",
-    "DELETE FROM spans WHERE session_id IN (SELECT session_id FROM sessions WHERE root_id = ?)",
-    "DELETE FROM arrivals WHERE root_id = ?",
-    "DELETE FROM dedups WHERE run_id IN (SELECT run_id FROM runs WHERE root_id = ?)",
-    "DELETE FROM runs WHERE root_id = ?",
-    "DELETE FROM actions WHERE root_id = ?",
-    "DELETE FROM effects WHERE session_id = ?",
-    "DELETE FROM ledger WHERE session_id = ?",
-    "DELETE FROM sessions WHERE root_id = ?",
+    f"DELETE FROM dedups WHERE run_id IN ({_THEIR_RUNS})",
+    f"DELETE FROM runs WHERE run_id IN ({_THEIR_RUNS})",
+    f"DELETE FROM records WHERE session_id IN ({_FAMILY})",
+    f"DELETE FROM spans WHERE session_id IN ({_FAMILY})",
+    "DELETE FROM arrivals WHERE root_id = :root",
+    "DELETE FROM actions WHERE root_id = :root",
+    "DELETE FROM effects WHERE session_id = :root",
+    "DELETE FROM ledger WHERE session_id = :root",
+    f"DELETE FROM sessions WHERE session_id IN ({_FAMILY})",
 )
 
 
@@ -86,6 +93,27 @@ def create(
     known = known or db.execute(_RUN, (run_id,)).fetchone()
     if known:
         return known, None
+    if claim is not None and session_id == root_id:
+        owner, ttl = claim
+        if db.execute(_OPEN, (root_id, root_id, owner, run_id, now + ttl)).rowcount == 1:
+            return _first_run(db, run, first, dedup), Fence(root_id=root_id, owner=owner, epoch=1)
+    return _another_run(db, run, first, dedup, claim, now)
+
+
+def _first_run(db: sqlite3.Connection, run: Row, first: Row, dedup: str | None) -> Row:
+    """The common case, in as few statements as can be: a session that was not there."""
+    run_id, session_id = run[:2]
+    db.execute(_ADD_RUN, (*_running(run), *run[10:]))
+    db.execute(_ADD_RECORD, (session_id, 1, run_id, *first[3:]))
+    if dedup:
+        db.execute(_DEDUP, (dedup, run_id))
+    return _running(run)
+
+
+def _another_run(
+    db: sqlite3.Connection, run: Row, first: Row, dedup: str | None, claim: tuple[str, float] | None, now: float
+) -> tuple[Row, Fence | None]:
+    session_id, root_id = run[1:3]
     for one in {session_id, root_id}:
         db.execute(_SESSION, (one, root_id))
     target = db.execute(_WAITING, (session_id,)).fetchone()
@@ -93,7 +121,7 @@ def create(
         db.execute(_ADD_RUN, run)
         target = run[:10]
     if dedup:
-        db.execute("INSERT INTO dedups (dedup, run_id) VALUES (?, ?)", (dedup, target[0]))
+        db.execute(_DEDUP, (dedup, target[0]))
     is_queued = db.execute(_QUEUED, (session_id,)).fetchone() is not None
     first = (session_id, first[1], target[0], *first[3:])
     if claim is None or is_queued or not _is_free(db, root_id, now):
@@ -127,8 +155,8 @@ def take(db: sqlite3.Connection, run: Row, owner: str, ttl: float, now: float) -
 
 
 def _start(db: sqlite3.Connection, run: Row) -> None:
-    number(db, run[1], db.execute(_ARRIVED, (run[0],)).fetchall())
-    db.execute("DELETE FROM arrivals WHERE run_id = ?", (run[0],))
+    if number(db, run[1], db.execute(_ARRIVED, (run[0],)).fetchall()):
+        db.execute("DELETE FROM arrivals WHERE run_id = ?", (run[0],))
     db.execute(_START, (run[0],))
 
 
@@ -260,4 +288,4 @@ def point(db: sqlite3.Connection, tails: Mapping[tuple[str, int], int]) -> None:
 def forget(db: sqlite3.Connection, session_id: str) -> None:
     """Delete a root session and its children."""
     for statement in _FORGET:
-        db.execute(statement, (session_id,))
+        db.execute(statement, {"root": session_id})

@@ -1,0 +1,5 @@
+"""`python -m backstay` is the command `backstay`."""
+
+from backstay.cli.main import main
+
+main()

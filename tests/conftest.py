@@ -1,0 +1,18 @@
+"""Fixtures that several rooms' tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from backstay.core.events import events
+from backstay.tools.circuit import circuits
+
+
+@pytest.fixture(autouse=True)
+def _fresh_process() -> Iterator[None]:
+    """Each test starts with closed circuits, and leaves no listener on the process."""
+    circuits.reset()
+    yield
+    assert not events._subscriptions, "a test left a listener on the process"
