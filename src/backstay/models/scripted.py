@@ -6,11 +6,12 @@ the reply that the first one would have got. Source: SPEC L6.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Iterator
 from inspect import isawaitable
 from typing import Any, TypeAlias
 
-from backstay.core.canon import canonical, freeze
+from backstay.core.canon import freeze
 from backstay.core.context import RunContext
 from backstay.core.errors import ModelError
 from backstay.core.messages import (
@@ -154,7 +155,7 @@ def _streamed(reply: ModelReply, on_delta: Callable[[Delta], None]) -> ModelRepl
 def _pieces(reply: ModelReply) -> Iterator[Delta]:
     for number, part in enumerate(reply.parts):
         if isinstance(part, ToolCall):
-            text = part.raw if part.raw is not None else canonical(part.args)
+            text = part.raw if part.raw is not None else json.dumps(part.args, ensure_ascii=False)
             for piece in _cut(text):
                 yield Delta("args", number, piece, part.id, part.name)
         else:

@@ -13,7 +13,7 @@ from backstay.tools.tool import Tool
 
 
 class ThinkSchema(BaseModel):
-    """What the model writes when it thinks. One field on purpose: a `next_step` beside it was tried and did not do well."""
+    """What the model writes when it thinks. One field on purpose: a `next_step` beside it did not do well."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,9 +40,7 @@ class ThinkTool(Tool):
     examples = (
         (
             "Which of my two orders arrives first, and can I still change the other one?",
-            {
-                "thoughts": "Two questions. I need the delivery dates of both orders, then whether the later one is packed."
-            },
+            {"thoughts": "Two questions. I need both delivery dates, then whether the later order is packed."},
         ),
         (
             "The invoice says 120 EUR but I paid 100 EUR.",

@@ -1,6 +1,6 @@
 """`Root`: a folder that nothing leaves, neither by `..`, an absolute path or a symbolic link nor by a race.
 
-Nothing is ever decided by comparing path texts. Every folder on the way is opened relative to the descriptor of the root
+Nothing is ever decided by comparing path texts. Every folder on the way is opened relative to the root's descriptor
 (Linux: one `openat2` with RESOLVE_BENEATH, NO_SYMLINKS and NO_MAGICLINKS; elsewhere folder by folder with O_NOFOLLOW),
 and the last name is used relative to its folder's descriptor, so that what was checked is what is touched.
 Source: SPEC K5; openat2(2).
@@ -120,8 +120,8 @@ class Root:
     """A folder that nothing leaves. Everything is asked for by relative paths and reached through its descriptor.
 
     It stays the folder it was when it was opened, whatever happens to its path later. File systems mounted inside it
-    belong to it. A path is tried as it is spelled, then in Unicode's composed and decomposed forms, since people, models
-    and file systems do not agree on which to use.
+    belong to it. A path is tried as it is spelled, then in Unicode's composed and decomposed forms, since people,
+    models and file systems do not agree on which to use.
 
     Args:
         folder: the folder; its own path may lead through symbolic links, which are followed once, here.
@@ -262,7 +262,7 @@ class Root:
 
     @contextmanager
     def _found(self, path: str) -> Iterator[_Found]:
-        """Hold the folder that a path's last name stands in; what the system refuses meanwhile becomes a `PathError`."""
+        """Hold the folder that a path's last name stands in; what the system refuses becomes a `PathError`."""
         self._require_alive()
         try:
             found = self._find(path)

@@ -79,6 +79,12 @@ class _Shown(GenerateJsonSchema):
             named.pop("title", None)
         return shown
 
+    def encode_default(self, dft: Any) -> Any:
+        try:
+            return super().encode_default(dft)
+        except UnicodeDecodeError as error:  # bytes that are no text; the default is not shown
+            raise PydanticSerializationError(str(error)) from error
+
     def is_subclass_schema(self, schema: core_schema.IsSubclassSchema) -> JsonSchemaValue:
         return self.handle_invalid_for_json_schema(schema, "a class")
 
