@@ -20,6 +20,7 @@ from bench.table import Row, as_json, printed
 
 WITH_PEER = ("import_cost", "one_tool", "ten_rounds", "concurrent")
 """Scenarios that the peer's script measures as well."""
+NOT_ASKED = "not asked for"
 ALIASES = {"import": "import_cost", "judge": "judge_call", "memory": "memory_record"}
 
 
@@ -27,9 +28,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure, print, and say whether everything ran."""
     options = _options(argv)
     names = [ALIASES.get(name, name) for name in options.only] or list(MODULE_OF)
-    rows = [row for name in names for row in _run(name)]
-    peer = _peer([name for name in names if name in WITH_PEER], is_wanted=not options.no_peer)
-    rows = [_beside(row, peer) for row in rows]
+    rows: list[Row] = []
+    peer = Peer(missing=NOT_ASKED)
+    for name in names:
+        found = _run(name)
+        if name in WITH_PEER and not options.no_peer:
+            peer = _with_more(peer, name)
+        rows += [_beside(row, peer) for row in found]
     print(_heading(peer), printed(rows), sep="\n\n")
     if options.json:
         options.json.write_text(as_json(rows, _about(peer)), encoding="utf-8")
@@ -58,21 +63,25 @@ def _run(name: str) -> list[Row]:
     return [Row(**row) for row in json.loads(found.stdout.splitlines()[-1])]
 
 
-def _peer(names: Sequence[str], *, is_wanted: bool) -> Peer:
-    if not names or not is_wanted:
-        return Peer(missing="not asked for")
-    print("bench: peer", file=sys.stderr)
-    return environment.measure(names)
+def _with_more(peer: Peer, name: str) -> Peer:
+    """Let the peer do the same right afterwards, so that both meet the same machine."""
+    if peer.missing and peer.missing != NOT_ASKED:
+        return peer
+    print(f"bench: {name}, peer", file=sys.stderr)
+    found = environment.measure([name])
+    return replace(found, measured=peer.measured | found.measured)
 
 
 def _beside(row: Row, peer: Peer) -> Row:
     """The row with the peer's figure, if it has one."""
     found = peer.measured.get(row.peer_key)
     shipped = peer.measured.get(f"{row.peer_key}.shipped")
-    note = row.note
+    notes = [row.note] if row.note else []
+    if row.verdict == "over" and row.lowest is not None and row.budget is not None and row.lowest <= row.budget:
+        notes.append(f"lowest repeat {row.lowest:.3g} {row.unit}: within the budget on a quieter machine")
     if shipped is not None:
-        note = f"the peer with its own layers and the same guards: {shipped:.3g} {row.unit}"
-    return replace(row, peer=found, note=note)
+        notes.append(f"the peer with the layers of its own clients and the same guards: {shipped:.3g} {row.unit}")
+    return replace(row, peer=found, note="; ".join(notes))
 
 
 def _heading(peer: Peer) -> str:

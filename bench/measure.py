@@ -10,7 +10,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,6 +49,23 @@ async def cpu_each(
         await once()
     batch = max(1, runs // repeats)
     return spread([await _cpu_of_batch(once, batch) for _ in range(repeats)])
+
+
+async def cpu_side_by_side(
+    onces: Mapping[str, tuple[Callable[[], Awaitable[object]], int]], *, repeats: int = 10
+) -> dict[str, Spread]:
+    """CPU seconds of each of several `once()`, batch after batch in turn, so that a busy machine slows all alike.
+
+    Args:
+        onces: name → what to run, and how many of it make a batch.
+    """
+    found: dict[str, list[float]] = {name: [] for name in onces}
+    for number in range(repeats + 1):
+        for name, (once, batch) in onces.items():
+            cost = await _cpu_of_batch(once, batch)
+            if number:
+                found[name].append(cost)
+    return {name: spread(costs) for name, costs in found.items()}
 
 
 async def _cpu_of_batch(once: Callable[[], Awaitable[object]], batch: int) -> float:

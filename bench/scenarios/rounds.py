@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
-from bench.measure import Spread, cpu_each
+from bench.measure import Spread, cpu_each, cpu_side_by_side
 from bench.scenarios.work import checked, rounds
 from bench.table import Row
 
 
 def ten_rounds() -> list[Row]:
     """Ten rounds in one run."""
-    cost = asyncio.run(_cost(10, runs=400))
+    cost = asyncio.run(_ten())
     return [
         Row(
             scenario="ten_rounds",
@@ -24,9 +25,14 @@ def ten_rounds() -> list[Row]:
     ]
 
 
+async def _ten() -> Spread:
+    return await cpu_each(await _run_of(10), runs=400, warm_up=20)
+
+
 def eighty_rounds() -> list[Row]:
     """Eighty rounds in one run, and a round of them beside a round of ten in the same process."""
-    ten, eighty = asyncio.run(_both())
+    costs = asyncio.run(_both())
+    ten, eighty = costs["ten"], costs["eighty"]
     return [
         Row(
             scenario="eighty_rounds",
@@ -44,11 +50,11 @@ def eighty_rounds() -> list[Row]:
     ]
 
 
-async def _both() -> tuple[Spread, Spread]:
-    return await _cost(10, runs=400), await _cost(80, runs=60)
+async def _both() -> dict[str, Spread]:
+    return await cpu_side_by_side({"ten": (await _run_of(10), 40), "eighty": (await _run_of(80), 5)}, repeats=15)
 
 
-async def _cost(count: int, *, runs: int) -> Spread:
+async def _run_of(count: int) -> Callable[[], Awaitable[object]]:
     agent = rounds(count)
     await checked(agent, steps=count + 1)
-    return await cpu_each(lambda: agent.run("count"), runs=runs, warm_up=max(5, 200 // count))
+    return lambda: agent.run("count")

@@ -18,7 +18,8 @@ RULES = (
 )
 """Two rules that reach the call and hold."""
 ONE_CALL = (call("add", a=1, b=2), "3")
-LONG = Limits(steps=200, calls=200)
+LONG = Limits(steps=200, calls=200, tokens=10_000_000)
+"""Far from every limit: the scripted model counts tokens, and eighty rounds send the history eighty times."""
 
 
 def add_tool(risk: Risk = "read") -> Tool:

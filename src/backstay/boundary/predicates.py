@@ -189,16 +189,14 @@ def _left_out(_check: _Check, bound: Sequence[Bound]) -> bool:
     return all(one.value is None for one in bound)
 
 
-_COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = MappingProxyType(
-    {
-        "lt": (operator.lt, "less than"),
-        "le": (operator.le, "at most"),
-        "gt": (operator.gt, "more than"),
-        "ge": (operator.ge, "at least"),
-        "eq": (operator.eq, "exactly"),
-        "ne": (operator.ne, "anything but"),
-    }
-)
+_COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
+    "lt": (operator.lt, "less than"),
+    "le": (operator.le, "at most"),
+    "gt": (operator.gt, "more than"),
+    "ge": (operator.ge, "at least"),
+    "eq": (operator.eq, "exactly"),
+    "ne": (operator.ne, "anything but"),
+}
 _UNITS: Mapping[str, str] = MappingProxyType(
     {
         alias: unit
@@ -308,7 +306,9 @@ def _scale(meaning: str, unit: str | None, currency: str | None) -> tuple[str, D
     if unit is None and currency is None:
         return "", _ONE, _ONE
     if kind != ("quantity" if currency is None else "money"):
-        raise ValueError(f"a rule about {currency or unit} on an argument that means {meaning or 'nothing'}")
+        raise ValueError(
+            f"a rule about {currency or unit} cannot be checked on an argument that means {meaning or 'nothing'}"
+        )
     if currency is not None:
         reason = "" if have == currency else f"in {have}, and the rule is in {currency}; never converted"
         return reason, _ONE, _ONE
@@ -352,16 +352,15 @@ def _key(value: Json) -> str | None:
 def _judge_set(check: _Check, bound: Sequence[Bound], moment: _Moment) -> tuple[Breach, ...]:
     listed = {_key(one) for one in check["values"]}
     inside = check["op"] == "in"
-    if _left_out(check, bound):
-        return moment.left_out(check)
     broken = []
-    for one in _present(bound):
+    present = _present(bound)
+    for one in present:
         key = _key(one.value)
         if key is None:
             broken.append(moment.doubt(one.path, one.value, f"{limit_text(check)}; the value cannot be compared"))
         elif key not in listed if inside else key in listed or _visible(key) in listed:
             broken.append(Breach(one.path, _shown(one.value), limit_text(check)))
-    return tuple(broken)
+    return tuple(broken) if present or not _left_out(check, bound) else moment.left_out(check)
 
 
 def _visible(key: str) -> str:
@@ -560,7 +559,13 @@ def _wanted(check: _Check) -> str:
 def _mine(check: _Check, bound: Sequence[Bound]) -> Sequence[Bound]:
     """What of the bound arguments a part is about: one call may have an amount and dates, and a rule speak of both."""
     wanted = _wanted(check)
-    return [one for one in bound if selects(wanted, one.meaning)] or bound if wanted else bound
+    if not wanted:
+        return bound
+    kind = wanted.partition(":")[0]
+    # Another unit, or an argument named without a meaning, is not skipped: it breaks the part or cannot be evaluated.
+    return [one for one in bound if selects(wanted, one.meaning)] or [
+        one for one in bound if one.meaning.partition(":")[0] in (kind, "")
+    ]
 
 
 def _part(check: _Check, bound: Sequence[Bound], moment: _Moment) -> tuple[Breach, ...]:
@@ -642,15 +647,13 @@ def _text_of(check: _Check) -> str:
 
 
 _COMPARISON = _Op(_judge_compare, _left_out, _problems_compare, _text_compare)
-_OPS: Mapping[str, _Op] = MappingProxyType(
-    {
-        **dict.fromkeys(_COMPARE, _COMPARISON),
-        "in": _Op(_judge_set, _left_out, _problems_set, _text_set),
-        "not_in": _Op(_judge_set, _left_out, _problems_set, _text_set),
-        "window": _Op(_judge_window, _missing_window, _problems_window, _text_window),
-        "forbid": _Op(_judge_forbid, lambda _check, _bound: False, _problems_forbid, lambda _check: "never"),
-        "all": _Op(_judge_all, _missing_of, _problems_of, _text_of),
-        "any": _Op(_judge_any, _missing_of, _problems_of, _text_of),
-        "not": _Op(_judge_not, _missing_not, _problems_not, lambda check: f"not ({limit_text(check['of'])})"),
-    }
-)
+_OPS: Mapping[str, _Op] = {
+    **dict.fromkeys(_COMPARE, _COMPARISON),
+    "in": _Op(_judge_set, _left_out, _problems_set, _text_set),
+    "not_in": _Op(_judge_set, _left_out, _problems_set, _text_set),
+    "window": _Op(_judge_window, _missing_window, _problems_window, _text_window),
+    "forbid": _Op(_judge_forbid, lambda _check, _bound: False, _problems_forbid, lambda _check: "never"),
+    "all": _Op(_judge_all, _missing_of, _problems_of, _text_of),
+    "any": _Op(_judge_any, _missing_of, _problems_of, _text_of),
+    "not": _Op(_judge_not, _missing_not, _problems_not, lambda check: f"not ({limit_text(check['of'])})"),
+}

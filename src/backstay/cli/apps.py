@@ -110,7 +110,9 @@ def _by_name(agents: Any, full: str) -> dict[str, Agent[Any]]:
     named: dict[str, Agent[Any]] = {}
     for agent in agents:
         if agent.name in named:
-            raise AppError(f"{full} has two agents named {agent.name!r}: give each its own name=, or name one as {full}:ATTRIBUTE")
+            raise AppError(
+                f"{full} has two agents named {agent.name!r}: give each its own name=, or name one as {full}:ATTRIBUTE"
+            )
         named[agent.name] = agent
     return named
 
@@ -141,9 +143,13 @@ def _import_file(file: Path) -> ModuleType:
         name, folder = f"{folder.name}.{name}", folder.parent
     _make_importable(folder)
     try:
-        return _imported(name, str(file)) if "." in name else _executed(file)
+        if "." not in name:
+            return _executed(file)
+        module = _imported(name, str(file))
     except ModuleNotFoundError as error:
         raise _broken(str(file), error) from error
+    is_it = module.__file__ is not None and Path(module.__file__).resolve() == file.resolve()
+    return module if is_it else _executed(file)
 
 
 def _executed(file: Path) -> ModuleType:
@@ -155,7 +161,12 @@ def _executed(file: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     loader = spec.loader
-    return _guarded(str(file), lambda: (loader.exec_module(module), module)[1])
+
+    def execute() -> ModuleType:
+        loader.exec_module(module)
+        return module
+
+    return _guarded(str(file), execute)
 
 
 def _imported(name: str, shown: str) -> ModuleType:

@@ -110,12 +110,12 @@ class Printer:
 
     def table(self, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Write rows in columns; where the terminal is too narrow for that, as a block for each row. Nothing is cut."""
-        cells = [[one_line(cell, 10_000) for cell in row] for row in rows]
+        cells = [[clean(cell).replace("\n", " ").rstrip() for cell in row] for row in rows]
         widths = [max(map(cell_len, column)) for column in zip(head, *cells, strict=True)]
         total = sum(widths) + len(_GAP) * (len(widths) - 1)
         if self.is_terminal and total > self._out.width:
             for row in cells:
-                self.line(row[0], "bold")
+                self.line(row[0].strip(), "bold")
                 self.fields([(name.lower(), cell) for name, cell in zip(head[1:], row[1:], strict=True) if cell])
             return
         self.line(_columns(head, widths), "bold")

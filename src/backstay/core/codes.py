@@ -105,7 +105,10 @@ _TOOLS = {
         "What a tool depends on has failed several times in a row and is left alone for a while.",
         "Wait; one probe follows by itself. Look after the service behind the tool.",
     ),
-    "tool.unknown": ("The model called a tool that there is not.", "Nothing ran; the model was told which tools exist."),
+    "tool.unknown": (
+        "The model called a tool that there is not.",
+        "Nothing ran; the model was told which tools exist.",
+    ),
     "tool.high": (
         "The model called a high-impact tool directly.",
         "Nothing ran. Such a tool can only be proposed, and a person decides.",
@@ -200,7 +203,7 @@ _ACTIONS = {
     ),
     "effect.in_doubt": (
         "Nobody knows whether an effect happened: it began and its end was not recorded.",
-        "Look at the other side, then decide the row that waits: --approve says it took effect, --deny that it did not.",
+        "Look at the other side, then decide the row that waits: --approve says it happened, --deny that it did not.",
     ),
     "board.conflict": ("Somebody else wrote the same value in between.", "Read it again, merge, and write."),
 }

@@ -8,6 +8,7 @@
     │   └── AppError               an app path, an agent name, a model name that leads nowhere
     ├── ToolError                  a tool could not do it; `retryable`, `fatal`, `applied` are its own word
     │   └── ToolInputError         the arguments are wrong; the model mends them
+    │       └── ArgumentsError     all problems of a call's arguments at once (core/schema)
     ├── ModelError                 a model could not answer; `retryable` says whether asking again may help
     ├── StoreError                 the store could not keep or find something
     │   ├── NotFoundError          no such run, session or action

@@ -55,7 +55,6 @@ class PathError(ToolInputError):
     Args:
         path: as it was asked for.
         reason: what is wrong with it, to follow the word "which".
-        field: the argument it stands in.
         expected: what would have been right.
     """
 
@@ -64,11 +63,10 @@ class PathError(ToolInputError):
         path: str,
         reason: str,
         *,
-        field: str = "path",
         expected: str = "the relative path of a file inside the root folder",
     ) -> None:
         given = path if len(path) <= 200 else f"{path[:200]}…"
-        super().__init__(f"{field}: expected {expected}, got {given!r}, which {reason}")
+        super().__init__(f"path: expected {expected}, got {given!r}, which {reason}")
         self.reason = reason
 
 

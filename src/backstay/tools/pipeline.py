@@ -21,12 +21,10 @@ from backstay.core.context import RunContext, ToolFacts, Verdict
 from backstay.core.errors import StoreError, ToolError, ToolInputError
 from backstay.core.events import BoundaryVerdict, ToolFailed, ToolFinish, ToolRetry, ToolStart, ToolSuccess
 from backstay.core.messages import Args, ToolCall, ToolResult
-from backstay.core.retry import RetryPolicy
+from backstay.core.retry import TOOL_RETRY
 from backstay.core.schema import canonical_args, validate
 from backstay.tools.cache import Cache
 from backstay.tools.circuit import Circuit, circuits
-
-_WAITS = RetryPolicy().waits
 
 
 class Runnable(Protocol):
@@ -229,8 +227,9 @@ async def _attempts(cleared: _Cleared) -> ToolResult:
             return result
         if ctx.emit.wants(ToolRetry):
             ctx.emit(ToolRetry(*ctx.head(), call=cleared.verdict.call, error=error.message))
-        await ctx.sleep(RetryPolicy(waits=_WAITS).wait(ctx.attempt, error.retry_after))
+        await ctx.sleep(TOOL_RETRY.wait(ctx.attempt, error.retry_after))
         ctx.attempt += 1
+        cleared.input = validate(tool.input_schema, cleared.verdict.call.args)  # the body may have changed the first ones
 
 
 def _may_retry(cleared: _Cleared, error: ToolError, circuit: Circuit) -> bool:

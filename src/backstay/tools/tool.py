@@ -15,10 +15,10 @@ from pydantic import BaseModel, TypeAdapter
 
 from backstay.core.canon import digest, freeze
 from backstay.core.context import Effect, RunContext, ToolFacts
-from backstay.core.errors import ToolDefinitionError, ToolInputError
+from backstay.core.errors import ToolDefinitionError
 from backstay.core.ids import new_span_id
 from backstay.core.messages import PLAIN, Args, Json, Label, Risk, ToolCall, ToolResult, ToolSpec
-from backstay.core.schema import dump_result, meanings_of, model_schema, validate
+from backstay.core.schema import ArgumentsError, dump_result, meanings_of, model_schema, validate
 from backstay.tools import pipeline
 from backstay.tools.cache import Cache
 from backstay.tools.danger import danger_in
@@ -118,8 +118,8 @@ class Tool(ABC):
         """Every problem of the arguments at once, each naming field, expectation and value; empty if there is none."""
         try:
             validate(self.input_schema, args)
-        except ToolInputError as error:
-            return list(getattr(error, "problems", (error.message,)))
+        except ArgumentsError as error:
+            return list(error.problems)
         return []
 
     @final

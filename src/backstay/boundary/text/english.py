@@ -13,13 +13,12 @@ def _set(words: str) -> frozenset[str]:
 
 
 _DEEDS = _set(
-    "accept access add allow analyse analyze answer apply approve ask authorise authorize book browse buy "
-    "call cancel change charge check choose close collect compare consider contact count create delete "
-    "deploy disclose display "
-    "discard download edit email exceed exclude execute export extract fetch filter find "
-    "focus forward get give go grant ignore include install invite issue keep leave limit list load look mail make merge "
-    "message modify move offer omit open order overwrite pay pick post process publish pull purchase push query "
-    "read refund register release remove rename reply report request reserve reset respond restrict "
+    "accept access add allow analyse analyze answer apply approve ask authorise authorize book browse buy call "
+    "cancel change charge check choose close collect compare consider contact count create delete deploy "
+    "disclose display discard download edit email exceed exclude execute export extract fetch filter find focus "
+    "forward get give go grant ignore include install invite issue keep leave limit list load look mail make "
+    "merge message modify move offer omit open order overwrite pay pick post process publish pull purchase push "
+    "query read refund register release remove rename reply report request reserve reset respond restrict "
     "retrieve return reveal review rewrite run save scan search select sell send set share ship skip show spend "
     "stay stick stop submit summarise summarize take tell touch transfer update upload use view visit wire "
     "withdraw work write"

@@ -148,6 +148,7 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:早于|晚过) ?{_WS}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出) ?{_S}{_ZH_BEFORE}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出) ?{_W}", _back, "zh"),
+    _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出) ?{_S}的", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}{_S}{_ZH_BEFORE}", _back, "zh"),
     _row(rf"{_S}{_ZH_BEFORE}{_ZH_DROP}", _back, "zh"),
     _row(rf"(?:超过|超出|早于) ?{_S}{_ZH_DROP}", _back, "zh"),
@@ -182,10 +183,18 @@ _ROWS: tuple[_Row, ...] = (
 )  # fmt: skip
 
 
-def find_limits(reading: Reading) -> Iterator[Limit]:
-    """Yield every bound that a marked clause states, each mark at most once."""
+_BARE = _row(_W, _back, "en")
+
+
+def find_limits(reading: Reading, *, rule: bool = False) -> Iterator[Limit]:
+    """Yield every bound that a marked clause states, each mark at most once.
+
+    Args:
+        reading: the marked clause.
+        rule: True where the text is known to be a rule: then a bare `the last 30 days` is one too.
+    """
     taken: set[str] = set()
-    for row in _ROWS:
+    for row in (*_ROWS, _BARE) if rule else _ROWS:
         for found in row.pattern.finditer(reading.text):
             groups = found.groupdict()
             key = groups["x"]

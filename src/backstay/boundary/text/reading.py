@@ -70,7 +70,7 @@ def parse_rule(text: str, *, locale: str = "en", zone: str = "UTC", now: float) 
     place = _place(locale, zone, now)
     parts = [clause for part in _RULE_END.split(text[:_LONGEST_RULE]) for clause in clauses(part)]
     whole = ", ".join(parts)
-    checks = {str(limit.check): limit for part in parts for limit in find_limits(read(part, place.today))}
+    checks = {str(limit.check): limit for part in parts for limit in find_limits(read(part, place.today), rule=True)}
     why = "plain" if not checks else "several" if len(checks) > 1 else "condition" if _is_conditional(whole) else ""
     limit = next(iter(checks.values()), None)
     if why or limit is None:

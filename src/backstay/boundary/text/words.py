@@ -13,10 +13,10 @@ _GROUPS: tuple[str, ...] = (
     "delete deletes deleting deletion deletions remove removing erase 删除 删掉 删 移除",
     "cancel cancels cancelling canceling cancellation cancellations 取消",
     "email emails e-mail mail mails mailing 邮件 电子邮件 发邮件",
-    "transfer transfers transferring wire 转账 转帐 汇款 转",
+    "transfer transfers transferring wire 转账 转帐 汇款",
     "pay pays paying payment payments payout payouts 付款 支付 付 缴费",
     "buy buying purchase purchases purchasing 购买 采购 买",
-    "book books booking bookings reserve reservation 预订 预定 订",
+    "book books booking bookings reserve reservation 预订 预定",
     "send sends sending 发送 寄送 寄",
     "message messages messaging sms 短信 消息",
     "discount discounts 折扣 打折 优惠",
@@ -31,7 +31,9 @@ _GROUPS: tuple[str, ...] = (
 _GROUP_OF = {word: group for group in _GROUPS for word in group.split()}
 _LATIN = sorted((word for word in _GROUP_OF if word.isascii()), key=len, reverse=True)
 _HAN = sorted((word for word in _GROUP_OF if not word.isascii()), key=len, reverse=True)
-_SCOPE = re.compile(rf"(?<![a-z_])(?:{'|'.join(map(re.escape, _LATIN))})(?![a-z_])|{'|'.join(_HAN)}")
+_SCOPE = re.compile(
+    rf"(?<![a-z_])(?:{'|'.join(map(re.escape, _LATIN))})(?![a-z_])|(?:{'|'.join(_HAN)})(?<!退(?=[货出回]))(?<!买(?=家))"
+)
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
 

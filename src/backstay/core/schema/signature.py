@@ -48,6 +48,7 @@ class Signature:
     returns: TypeAdapter[Any] | None
     """Of the declared return type; None where none is declared, or where pydantic has no schema for it."""
     _call: Call
+    _parameters: tuple[Parameter, ...]
 
     def call(self, input: BaseModel, context: object) -> Any:
         """Call the function with the validated objects, each by its kind of parameter.
@@ -60,6 +61,10 @@ class Signature:
             What the function returns; a coroutine where `is_async`.
         """
         return self._call(input, context)
+
+    def call_other(self, function: Callable[..., Any], input: BaseModel, context: object) -> Any:
+        """Call another function that takes the same parameters, such as a preview of what this one would do."""
+        return _caller(function, list(self._parameters))(input, context)
 
 
 def signature_of(
@@ -109,6 +114,7 @@ def signature_of(
         is_async=awaits or _is_async(function),
         returns=returns,
         _call=_caller(function, parameters),
+        _parameters=tuple(parameters),
     )
 
 

@@ -26,11 +26,13 @@ def connect(path: Path, *, busy_seconds: float, synchronous: str) -> sqlite3.Con
     )
     db.execute(_SYNCHRONOUS[synchronous])
     db.execute(_CHECKPOINT)
+    db.execute(_CACHE)
     return db
 
 
 _CHECKPOINT = "PRAGMA wal_autocheckpoint=4000"
 """Pages (16 MB): most are written over again before they are copied into the file."""
+_CACHE = "PRAGMA cache_size=-8000"
 _SYNCHRONOUS = {"FULL": "PRAGMA synchronous=FULL", "NORMAL": "PRAGMA synchronous=NORMAL"}
 
 

@@ -141,7 +141,9 @@ class Writer:
             self._together(db, orders)
         except sqlite3.Error as error:
             if db.in_transaction:
-                db.execute("ROLLBACK")
+                # A ROLLBACK that fails as well has nothing to add; the next BEGIN will say so.
+                with contextlib.suppress(sqlite3.Error):
+                    db.execute("ROLLBACK")
             if len(orders) == 1:
                 orders[0].error = meaning(error, self._path)
                 return

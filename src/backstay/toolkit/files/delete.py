@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -12,7 +13,7 @@ from backstay.core.errors import ToolError, ToolInputError
 from backstay.core.messages import ToolResult
 from backstay.toolkit.files.look import size_of, when
 from backstay.toolkit.files.tool import FileInput, FileTool, OneFile
-from backstay.tools.paths import Entry, PathError, shown
+from backstay.tools.paths import Entry, PathError, Root, shown
 from backstay.tools.threads import run_in_thread
 
 
@@ -54,6 +55,9 @@ class DeleteFileTool(FileTool):
         ("Remove both exports from January", {"paths": ["exports/2026-01-05.csv", "exports/2026-01-19.csv"]}),
         ("把临时文件删掉", {"paths": ["临时/缓存.txt"]}),
     )
+
+    def __init__(self, root: Root | str | Path) -> None:
+        super().__init__(root, untrusted=False)
 
     async def preview(self, input: DeleteFileInput, context: RunContext[Any]) -> str:
         """Every file with its size and time of change as they are now, and which could not be deleted."""

@@ -136,9 +136,8 @@ class _Pattern:
 def _segments(pattern: str) -> tuple[str, ...]:
     segments = tuple(unicodedata.normalize("NFC", one) for one in pattern.split("/") if one not in ("", "."))
     if pattern.startswith("/") or ".." in segments or not segments or "\0" in pattern:
-        raise ToolInputError(
-            f"pattern: expected names below the root folder such as src/**/*.py, without / before and .., got {pattern!r}"
-        )
+        expected = "names below the root folder such as src/**/*.py, without .. or a leading /"
+        raise ToolInputError(f"pattern: expected {expected}, got {pattern!r}")
     if len(segments) > 32:
         raise ToolInputError(f"pattern: expected at most 32 names between slashes, got {len(segments)}")
     if re.search(r"\{[^{}]*,[^{}]*\}", pattern):

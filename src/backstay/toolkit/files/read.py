@@ -21,8 +21,9 @@ from backstay.tools.summary import weigh
 from backstay.tools.threads import run_in_thread
 
 _MIB = 1_048_576
-_SCAN = 64 * _MIB
-"""How far into a file lines are counted, in bytes: a thread that counts cannot be stopped."""
+_BLOCK = 262_144
+_SCAN = 256 * _MIB
+"""Through how much of a file lines are counted, in bytes: a thread that counts cannot be stopped."""
 _FOREIGN_BOMS = {codecs.BOM_UTF16_LE: "UTF-16", codecs.BOM_UTF16_BE: "UTF-16"}
 
 
@@ -65,7 +66,7 @@ class ReadFileTool(FileTool):
     name = "read_file"
     description = (
         "Read a text file (UTF-8) of the working folder. Use it when the user names a file, or you need what stands in "
-        "one. Each line comes after its number and a tab, which are not part of the file; go on in a long file with offset."
+        "one. Each line comes after its number and a tab, which are not part of the file; read on with offset."
     )
     input_schema = ReadFileInput
     risk = "read"
@@ -129,17 +130,22 @@ def _not_text(path: str, reason: str = "is binary or in another encoding") -> Pa
 
 def _skip(file: BinaryIO, lines: int) -> int:
     """Pass so many lines, or all there are, and return how many that was."""
-    passed, is_open = 0, False
+    passed = read = 0
+    block = b""
     while passed < lines:
-        piece = file.readline(65_536)
-        if not piece:
+        is_open = bool(block) and not block.endswith(b"\n")
+        block = file.read(_BLOCK)
+        if not block:
             return passed + is_open
-        if file.tell() > _SCAN:
-            raise ToolInputError(
-                f"offset: expected at most {passed:,}, got {lines + 1}; lines are counted up to {_SCAN // _MIB} MiB"
-            )
-        is_open = not piece.endswith(b"\n")
-        passed += not is_open
+        if read >= _SCAN:
+            reach = f"lines are counted through {_SCAN // _MIB} MiB of a file"
+            raise ToolInputError(f"offset: expected at most {passed:,}, got {lines + 1}; {reach}")
+        read += len(block)
+        found = block.count(b"\n")
+        if passed + found >= lines:
+            rest = block.split(b"\n", lines - passed)[-1]
+            file.seek(-len(rest), io.SEEK_CUR)
+        passed = min(passed + found, lines)
     return passed
 
 
@@ -149,6 +155,8 @@ def _lines(chunk: bytes, path: str, *, is_whole: bool) -> list[str]:
         text = codecs.getincrementaldecoder("utf-8")().decode(chunk, is_whole)
     except UnicodeDecodeError:
         raise _not_text(path) from None
+    if "\0" in text:
+        raise _not_text(path)
     lines = list(io.StringIO(text, newline="\n"))
     if not is_whole and len(lines) > 1 and not lines[-1].endswith("\n"):
         del lines[-1]

@@ -1,0 +1,98 @@
+"""Options that several commands share, and the store they name."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Annotated, TypeAlias, get_args
+
+import typer
+
+from backstay.core.context import Principal, PrincipalKind
+from backstay.core.errors import SetupError, StoreError
+from backstay.store.open import open_store
+from backstay.store.protocol import RunStore
+
+DEFAULT_STORE = ".backstay/store.db"
+_SQLITE = "sqlite:///"
+
+StoreOption: TypeAlias = Annotated[
+    str, typer.Option("--store", envvar="BACKSTAY_STORE", metavar="PATH", help="Where runs are kept.")
+]
+JsonOption: TypeAlias = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+AppOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--app", metavar="APP", help="module:attribute or path/file.py[:attribute]; else BACKSTAY_APP."),
+]
+StreamOption: TypeAlias = Annotated[
+    bool | None,
+    typer.Option("--stream/--no-stream", help="Print the answer as it comes. Default: on a terminal only."),
+]
+
+
+def usage(message: str) -> SetupError:
+    """An error about the command line itself."""
+    return SetupError(message, code="cli.usage")
+
+
+def local_user() -> str:
+    """Name of the user who runs this, or `local` where the system knows none."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "local"
+
+
+def principal_of(text: str | None) -> Principal:
+    """Read `ID[:kind]`; without it the user of this machine, as a developer.
+
+    Raises:
+        SetupError: code `principal.kind`.
+    """
+    if not text:
+        return Principal(id=local_user(), kind="developer")
+    name, colon, kind = text.rpartition(":")
+    if not colon:
+        return Principal(id=text, kind="developer")
+    for known in get_args(PrincipalKind):
+        if kind == known and name:
+            return Principal(id=name, kind=known)
+    raise SetupError(
+        f"--as {text!r}: {kind!r} is no kind of person; write ID or ID:{'|'.join(get_args(PrincipalKind))}",
+        code="principal.kind",
+    )
+
+
+def absolute(store: str) -> str:
+    """The store's name as it can be given from any folder."""
+    if store == "memory:" or "://" in store:
+        return store
+    return str(Path(store).expanduser().absolute())
+
+
+def _is_there(store: str) -> bool:
+    """Whether a command that only reads can find something; a URL of another kind is left to `open_store`."""
+    place = store.removeprefix(_SQLITE)
+    return store != "memory:" and ("://" in place or Path(place).expanduser().is_file())
+
+
+@asynccontextmanager
+async def opened(store: str, *, must_exist: bool = True) -> AsyncIterator[RunStore]:
+    """Open a store for the length of a command.
+
+    Args:
+        store: what `--store` names.
+        must_exist: False for a command that may make it.
+
+    Raises:
+        StoreError: code `store.missing` for a file that is not there, and what `open_store` raises.
+    """
+    if must_exist and not _is_there(store):
+        raise StoreError(f"there is no store at {absolute(store)}; `backstay run` makes one", code="store.missing")
+    found = open_store(store)
+    try:
+        yield found
+    finally:
+        await found.close()

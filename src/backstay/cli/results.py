@@ -1,0 +1,76 @@
+"""How a run stands, on the screen and as JSON: the answer, what it cost, what waits for a person."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from backstay.agents import RunResult
+from backstay.cli.actions import Where, action_document, show_actions
+from backstay.cli.driving import is_interrupted
+from backstay.cli.exits import of_status
+from backstay.cli.printing import Printer, money, tokens
+from backstay.cli.progress import Progress
+from backstay.store.protocol import RunStore
+
+_NOTICE = re.compile(r'<notice id="[^"]*" state="(\w+)">(.*)</notice>', re.DOTALL)
+
+
+async def show_result(out: Printer, store: RunStore, result: RunResult[Any], where: Where, progress: Progress) -> int:
+    """Print how a run stands and return the exit code that says the same."""
+    progress.end_line()
+    for notice in notices(result):
+        if notice["state"] != "done":  # what was done has been shown as a call
+            out.line(f"  {notice['text']}")
+    output = "" if result.output is None else str(result.output)
+    if output and progress.streamed != output:
+        out.line()
+        out.line(output)
+    out.line()
+    out.line(_tally(result), "dim")
+    if result.status not in ("done", "waiting") and result.reason:
+        out.line(f"{result.status} [{result.code}]: {result.reason}", "red")
+    if is_interrupted(result):
+        out.line(f"go on with: {where.resume(result.run_id)}")
+    await show_actions(out, store, result.pending, where)
+    return of_status(result.status)
+
+
+def _tally(result: RunResult[Any]) -> str:
+    steps = f"{result.steps} step{'' if result.steps == 1 else 's'}"
+    session = "" if result.session_id == result.run_id else f" · session {result.session_id}"
+    return (
+        f"{result.status} · {steps} · {tokens(result.usage)} · {money(result.cost_usd)} · run {result.run_id}{session}"
+    )
+
+
+def notices(result: RunResult[Any]) -> list[dict[str, str]]:
+    """What the framework said of actions that were decided: state and words of each notice, oldest first."""
+    said = [message.text for message in result.new_messages if message.role == "notice"]
+    found = [_NOTICE.search(text) for text in said]
+    return [{"state": one.group(1), "text": one.group(2)} for one in found if one]
+
+
+def result_document(result: RunResult[Any], where: Where, progress: Progress) -> dict[str, Any]:
+    """A result as JSON."""
+    usage = result.usage
+    return {
+        "status": result.status,
+        "code": result.code,
+        "reason": result.reason,
+        "output": result.output,
+        "run_id": result.run_id,
+        "session_id": result.session_id,
+        "trace_id": result.trace_id,
+        "steps": result.steps,
+        "usage": {
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cached_tokens": usage.cached_tokens,
+            "reasoning_tokens": usage.reasoning_tokens,
+        },
+        "cost_usd": None if result.cost_usd is None else str(result.cost_usd),
+        "calls": progress.calls,
+        "notices": notices(result),
+        "pending": [action_document(one, where) for one in result.pending],
+    }
