@@ -37,7 +37,8 @@ def measure(names: Sequence[str]) -> Peer:
             text=True,
         )
     except (OSError, subprocess.SubprocessError) as error:
-        return Peer(missing=f"{type(error).__name__}: {error}")
+        print(f"peer: {error}", file=sys.stderr)
+        return Peer(missing=f"{type(error).__name__}, see above")
     told = json.loads(found.stdout.splitlines()[-1])
     return Peer(name=told["peer"], measured=told["measured"])
 

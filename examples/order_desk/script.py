@@ -50,7 +50,7 @@ class Turn:
         return self.say(f"That did not work: {result.summary}", f"没有成功：{result.summary}")
 
 
-def desk_script(request: ModelRequest, _ctx: RunContext) -> Line:
+def desk_script(request: ModelRequest, _ctx: RunContext[None]) -> Line:
     """Reply like a simple, honest clerk."""
     turn = _read(request)
     if turn.notices:

@@ -46,7 +46,7 @@ find = GlobTool(folder())
 delete = DeleteFileTool(folder())
 
 
-def tidy_script(request: ModelRequest, _ctx: RunContext) -> Line:
+def tidy_script(request: ModelRequest, _ctx: RunContext[None]) -> Line:
     """Look for temporary files, propose what was found, say what became of it."""
     last = max((n for n, one in enumerate(request.messages) if one.role == "user"), default=0)
     wish, since = request.messages[last].text, request.messages[last + 1 :]

@@ -77,6 +77,9 @@ HOSTILE = [
     "/proc/self/root/etc/passwd",
     "..",
     "../",
+    "../a.txt",
+    "box/../../a.txt",
+    "/a.txt",
     "../outside/secret.txt",
     "../root/../outside/secret.txt",
     "./../outside/secret.txt",
@@ -377,6 +380,16 @@ def swap_folder(inside: Path, outside: Path) -> Callable[[], None]:
     return swap
 
 
+def swap_fifo(inside: Path, outside: Path) -> Callable[[], None]:
+    def swap() -> None:
+        os.mkfifo(inside / "fifo")
+        (inside / "fifo").replace(inside / "box" / "secret.txt")
+        (inside / "fresh").write_bytes(b"inside")
+        (inside / "fresh").replace(inside / "box" / "secret.txt")
+
+    return swap
+
+
 def go_on(swaps: list[int], *counts: int) -> bool:
     """Whether a race has not yet met every outcome often enough; it gives up after very many rounds."""
     return (swaps[0] < 200 or min(counts) < 20) and sum(counts) < 300_000
@@ -392,7 +405,7 @@ def swap_file(inside: Path, outside: Path) -> Callable[[], None]:
     return swap
 
 
-@pytest.mark.parametrize("swap", [swap_folder, swap_file])
+@pytest.mark.parametrize("swap", [swap_folder, swap_file, swap_fifo])
 def test_a_race_never_reads_outside(
     root: Root, inside: Path, outside: Path, swap: Callable[..., Callable[[], None]]
 ) -> None:

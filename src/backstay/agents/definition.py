@@ -22,7 +22,7 @@ from backstay.core.canon import digest
 from backstay.core.context import Principal, RunContext
 from backstay.core.errors import ConstraintError, SetupError
 from backstay.core.messages import Args, Json
-from backstay.models.model import ChatModel
+from backstay.models.model import ChatModel, Price
 from backstay.tools.toolset import Toolset
 
 Instructions: TypeAlias = "str | Callable[[RunContext[Any]], str | Awaitable[str]]"
@@ -62,6 +62,11 @@ class Definition:
             "version": digest(self.version),
             **{f"tool:{tool.name}": digest([tool.spec.description, tool.facts(None).digest]) for tool in self.toolset},
         }
+
+    @cached_property
+    def price(self) -> Price:
+        """What its model costs."""
+        return Price(self.model.profile.price)
 
     @cached_property
     def policy_digest(self) -> str:

@@ -28,7 +28,7 @@ from backstay.core.context import RunContext
 from backstay.core.errors import AppError, BackstayError, FencedError, SetupError
 from backstay.core.events import Emitter, RunAnswer, RunFinish, RunStart
 from backstay.core.ids import new_id, new_span_id
-from backstay.models.model import ChatModel
+from backstay.models.model import ChatModel, Price
 from backstay.store.protocol import RunStore
 from backstay.store.records import Body, Fence, Kind, RunRow, Status
 
@@ -207,6 +207,8 @@ async def _prepare(
         started_at=given.clock(),
         approver=given.approver,
         model=given.model or definition.model,
+        price=Price(given.model.profile.price) if given.model else definition.price,
+        run=run,
     )
     ctx.deadline = work.started_at + limits.seconds - work.active_seconds
     return work
@@ -280,8 +282,7 @@ async def _despite_cancelling(closing: Any) -> None:
 
 
 async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
-    journal, state, ctx = work.journal, work.journal.state, work.ctx
-    run = state.run(ctx.run_id)
+    journal, state, ctx, run = work.journal, work.journal.state, work.ctx, work.run
     held = state.held_by(ctx.run_id)
     status: ResultStatus = "waiting" if held and ending.status == "done" else ending.status
     result: RunResult[Any] = RunResult(

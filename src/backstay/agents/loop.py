@@ -13,15 +13,13 @@ from backstay.agents.ask import ask
 from backstay.agents.own_tools import RECALL
 from backstay.agents.settle import at_border
 from backstay.agents.state import CANCELLED, RunState
-from backstay.agents.work import Ending, Work
+from backstay.agents.work import Ending, Spent, Work
 from backstay.boundary.actions import PendingAction
 from backstay.core.errors import ModelError
 from backstay.core.events import ActionAsked, ModelAnswered
 from backstay.core.ids import new_span_id
 from backstay.core.messages import ModelReply, ModelRequest, Reasoning, Text, ToolCall, ToolResult, ToolReturn
-from backstay.memory.block import constraint_block
 from backstay.memory.window import pack
-from backstay.models.model import cost_usd
 from backstay.store.records import Reply, Results
 from backstay.tools.toolset import proposal_reason
 
@@ -43,11 +41,12 @@ async def loop(work: Work) -> Ending:
             return Ending(status="cancelled", code=CANCELLED, reason=run.cancelled)
         if not run.is_due:
             return _rest(work)
-        ending = _limit_reached(work)
+        spent = work.spent()
+        ending = _limit_reached(spent)
         if ending is not None:
             return ending
         try:
-            reply = await _ask(work)
+            reply = await _ask(work, _warning(spent))
         except ModelError as error:
             return Ending(status="failed", code=error.code, reason=error.message)
         if run.output is not None and not run.is_due:
@@ -56,21 +55,19 @@ async def loop(work: Work) -> Ending:
             return Ending(status="failed", code="model.empty", reason="the model answered nothing, twice")
 
 
-async def _ask(work: Work) -> ModelReply:
+async def _ask(work: Work, warning: str) -> ModelReply:
     """One request and its reply, journalled before anything is built on it; a last reply goes out with the release."""
     run, journal, ctx, definition = work.run, work.journal, work.ctx, work.definition
     ctx.step = run.step + 1
     state = journal.state
     request = ModelRequest(
-        messages=pack(
-            state.instructions, constraint_block(state.constraints.values()), state.messages, _warning(work)
-        ),
+        messages=pack(state.instructions, work.rules, state.messages, warning),
         tools=definition.toolset.offered(_offered(work)),
         settings=definition.settings,
     )
     began = ctx.clock()
     reply = _numbered(await ask(work.model, definition.chains, request, ctx), run, state.call_ids)
-    body = Reply(reply=reply, cost_usd=cost_usd(reply.usage, work.model.profile.price))
+    body = Reply(reply=reply, cost_usd=work.price.cost_usd(reply.usage))
     seconds = ctx.clock() - began
 
     def told(seq: int) -> None:
@@ -211,8 +208,8 @@ def _rest(work: Work) -> Ending:
     return Ending(status="done")
 
 
-def _limit_reached(work: Work) -> Ending | None:
-    for name, used, allowed in work.spent():
+def _limit_reached(spent: Spent) -> Ending | None:
+    for name, used, allowed in spent:
         if used >= allowed and name != "calls" and (name != "usd" or used > 0):
             return Ending(status="stopped", code=f"limit.{name}", reason=f"the limit of {allowed:g} {name} is reached")
     return None
@@ -226,6 +223,6 @@ def _calls_over(work: Work, calls: Sequence[ToolCall]) -> Ending | None:
     return Ending(status="stopped", code="limit.calls", reason=told)
 
 
-def _warning(work: Work) -> str:
-    near = [f"{used:g} of {allowed:g} {name}" for name, used, allowed in work.spent() if allowed and used >= 0.8 * allowed]
+def _warning(spent: Spent) -> str:
+    near = [f"{used:g} of {allowed:g} {name}" for name, used, allowed in spent if used >= 0.8 * allowed]
     return f"Nearly used up: {', '.join(near)}. Come to an end." if near else ""

@@ -97,6 +97,8 @@ class SessionState:
         self.messages: list[Message] = []
         self.call_ids: set[str] = set()
         self.constraints: dict[str, Constraint] = {}
+        self.rules_version = 0
+        """Grows with every change of the constraints."""
         self.sources = TrustedText()
         self.label: Label = PLAIN
         self.done: dict[str, int] = {}
@@ -222,6 +224,7 @@ class SessionState:
         if constraint.supersedes and constraint.supersedes != constraint.id:
             self.constraints.pop(constraint.supersedes, None)
         self.constraints[constraint.id] = constraint
+        self.rules_version += 1
 
     def snapshot(self) -> Snapshot:
         """All but the messages, frozen, to be journalled as the next record."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 from backstay.agents.definition import Definition
 from backstay.agents.guard import RunGuard
@@ -14,7 +14,11 @@ from backstay.agents.state import RunState
 from backstay.boundary.policy import DEFAULT_USD, Limits
 from backstay.core.context import RunContext
 from backstay.core.messages import ToolResult
-from backstay.models.model import ChatModel
+from backstay.memory.block import constraint_block
+from backstay.models.model import ChatModel, Price
+
+Spent: TypeAlias = "tuple[tuple[str, float, float], ...]"
+"""What has been used of each limit: name, used, allowed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,16 +41,25 @@ class Work:
     limits: Limits
     started_at: float
     model: ChatModel
+    price: Price
+    run: RunState
+    """The run's state; the session's state holds the same object until the run has ended."""
     approver: Any = None
     offered: set[str] = field(default_factory=set)
     """Actions that the approver has been shown in this drive."""
     results: dict[int, ToolResult] = field(default_factory=dict)
     """Results of the step at work, by slot, until they are journalled together."""
+    _rules: str = ""
+    _rules_version: int = -1
 
     @property
-    def run(self) -> RunState:
-        """The run's state."""
-        return self.journal.state.run(self.ctx.run_id)
+    def rules(self) -> str:
+        """The constraint block, written anew only when a rule has come or gone."""
+        version = self.journal.state.rules_version
+        if version != self._rules_version:
+            self._rules = constraint_block(self.journal.state.constraints.values())
+            self._rules_version = version
+        return self._rules
 
     @property
     def active_seconds(self) -> float:
@@ -55,18 +68,14 @@ class Work:
         before = run.active_seconds - (since.active_seconds if since else 0.0)
         return before + self.ctx.clock() - self.started_at
 
-    def spent(self) -> tuple[tuple[str, float, float], ...]:
+    def spent(self) -> Spent:
         """What the last input has used of each limit: name, used, allowed."""
         run, limits, since = self.run, self.limits, self.run.since
         steps = run.step - (since.step if since else 0)
         calls = run.calls - (since.calls if since else 0)
         tokens = run.usage.total_tokens - (since.usage.total_tokens if since else 0)
-        spent: list[tuple[str, float, float]] = [
-            ("steps", steps, limits.steps),
-            ("calls", calls, limits.calls),
-            ("tokens", tokens, limits.tokens),
-        ]
-        if run.cost_usd:
-            cost = run.cost_usd - ((since.cost_usd or Decimal(0)) if since else Decimal(0))
-            spent.append(("usd", float(cost), float(DEFAULT_USD if limits.usd is None else limits.usd)))
-        return tuple(spent)
+        spent = (("steps", steps, limits.steps), ("calls", calls, limits.calls), ("tokens", tokens, limits.tokens))
+        if not run.cost_usd:
+            return spent
+        cost = run.cost_usd - ((since.cost_usd or Decimal(0)) if since else Decimal(0))
+        return (*spent, ("usd", float(cost), float(DEFAULT_USD if limits.usd is None else limits.usd)))

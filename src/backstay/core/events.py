@@ -292,6 +292,10 @@ class Emitter:
 
     def wants(self, kind: type[Event]) -> bool:
         """Whether anybody listens to this kind of event."""
+        if self._seen == Emitter._changes:
+            found = self._by_kind.get(kind)
+            if found is not None:
+                return bool(found)
         return bool(self._listeners(kind))
 
     def __call__(self, event: Event) -> None:
@@ -325,15 +329,23 @@ class Emitter:
                 )
 
     def _listeners(self, kind: type[Event]) -> tuple[tuple[_Subscription, Emitter], ...]:
-        if not self._subscriptions and not self._nested and len(self._above) == 1:
-            return self._above[0]._listeners(kind)
         if self._seen != Emitter._changes:
-            self._by_kind.clear()
+            self._by_kind = self._table()
             self._seen = Emitter._changes
         found = self._by_kind.get(kind)
         if found is None:
             found = self._by_kind[kind] = tuple(self._matching(kind, nested=False))
         return found
+
+    def _table(self) -> dict[type[Event], tuple[tuple[_Subscription, Emitter], ...]]:
+        """An emitter that only relays shares what the one above it has matched already."""
+        if self._subscriptions or self._nested or len(self._above) != 1:
+            return {}
+        above = self._above[0]
+        if above._seen != Emitter._changes:
+            above._by_kind = above._table()
+            above._seen = Emitter._changes
+        return above._by_kind
 
     def _matching(self, kind: type[Event], *, nested: bool) -> list[tuple[_Subscription, Emitter]]:
         found = [pair for emitter in self._above for pair in emitter._matching(kind, nested=nested)]

@@ -1,7 +1,7 @@
 """Models: the protocol, the assembler, and the models that need no model."""
 
 from backstay.models.assembler import Assembler, parse_call
-from backstay.models.model import ChatModel, ModelProfile, cost_usd
+from backstay.models.model import ChatModel, ModelProfile, Price
 from backstay.models.names import resolve
 from backstay.models.scripted import FunctionModel, Line, ScriptedModel, call
 
@@ -11,9 +11,9 @@ __all__ = [
     "FunctionModel",
     "Line",
     "ModelProfile",
+    "Price",
     "ScriptedModel",
     "call",
-    "cost_usd",
     "parse_call",
     "resolve",
 ]

@@ -60,13 +60,28 @@ class ChatModel(Protocol):
 
 
 _MILLION = Decimal(1_000_000)
+_FREE = Decimal(0)
 
 
-def cost_usd(usage: Usage | None, price: Args | None) -> Decimal | None:
-    """What a request cost; None where usage or price is unknown, never 0 in their place."""
-    if usage is None or price is None:
-        return None
-    rates = {key: Decimal(str(value)) for key, value in price.items()}
-    fresh = usage.input_tokens - usage.cached_tokens
-    cached = rates.get("cached", rates["input"])
-    return (fresh * rates["input"] + usage.cached_tokens * cached + usage.output_tokens * rates["output"]) / _MILLION
+class Price:
+    """What a model costs, read once from its profile; see `ModelProfile.price`."""
+
+    __slots__ = ("_cached", "_input", "_is_known", "_output")
+
+    def __init__(self, price: Args | None) -> None:
+        self._is_known = price is not None
+        rates = {key: Decimal(str(value)) for key, value in (price or {}).items()}
+        self._input = rates.get("input", _FREE)
+        self._cached = rates.get("cached", self._input)
+        self._output = rates.get("output", _FREE)
+
+    def cost_usd(self, usage: Usage | None) -> Decimal | None:
+        """What a request cost; None where usage or price is unknown, never 0 in their place."""
+        if usage is None or not self._is_known:
+            return None
+        if not (self._input or self._cached or self._output):
+            return _FREE
+        fresh = usage.input_tokens - usage.cached_tokens
+        return (
+            fresh * self._input + usage.cached_tokens * self._cached + usage.output_tokens * self._output
+        ) / _MILLION
