@@ -20,6 +20,7 @@ from examples.order_desk.wishes import Wish, read_wish
 _NOTICE = re.compile(r'<notice[^>]*state="(\w+)"[^>]*>(.*)</notice>', re.DOTALL)
 _NOTICES = {
     "done": ("Done: {}", "已处理：{}"),
+    "failed": ("That did not work. {}", "没有成功。{}"),
     "refused": ("A person has refused it. {}", "人工已拒绝。{}"),
     "expired": ("Nobody answered in time. {}", "没有人及时答复。{}"),
     "stale": ("It was not carried out. {}", "没有执行。{}"),
@@ -82,6 +83,7 @@ def _notice(turn: Turn, text: str) -> str:
     found = _NOTICE.search(text)
     assert found is not None
     state, told = found.groups()
+    state = "failed" if state == "done" and " was approved and failed: " in told else state
     english, chinese = _NOTICES.get(state, ("{}", "{}"))
     return turn.say(english, chinese).format(told)
 

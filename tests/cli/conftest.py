@@ -11,10 +11,11 @@ from cli.command import Command
 APP = '''
 """Pays, looks and talks, as told by the words of the input. Every payment is a line of paid.txt."""
 import asyncio
+import os
 from pathlib import Path
 from typing import Annotated
 
-from backstay import Agent, Boundary, Id, RunContext, ToolError, tool
+from backstay import Agent, Boundary, Id, ToolError, tool
 from backstay.models import FunctionModel, call
 from backstay.models.model import ModelProfile
 
@@ -73,9 +74,9 @@ def looping(request, ctx):
 
 
 price = ModelProfile(family="test", window=1000, price={"input": "1000", "output": "1000"})
-agent = Agent(FunctionModel(brain, profile=price), name="clerk", tools=[look, fail, pay])
+rules = Boundary(ask_seconds=float(os.environ.get("ASK_SECONDS", "86400")))
+agent = Agent(FunctionModel(brain, profile=price), name="clerk", tools=[look, fail, pay], boundary=rules)
 looper = Agent(FunctionModel(looping), name="looper", tools=[look])
-brief = Agent(FunctionModel(brain), name="clerk", tools=[look, fail, pay], boundary=Boundary(ask_seconds=0.000001))
 '''
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sqlite3
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -256,8 +258,9 @@ def test_unknown_ids_are_exit_code_2(backstay: Command) -> None:
         ["trace", "show", "none"],
     ):
         said = backstay(*words)
-        assert said.code == 2 and "code: store.not_found" in said.err, words
-        assert words[1] in said.err or words[2] in said.err
+        assert said.code == 2, words
+        assert "code: store.not_found" in said.err
+        assert "none" in said.err
 
 
 def test_debug_shows_the_traceback(backstay: Command) -> None:
@@ -313,18 +316,11 @@ def test_a_killed_run_is_due_once_its_lease_has_ended_and_resume_waits_for_that(
         _await(backstay.folder / "started")
         process.kill()
         process.communicate(timeout=20)
-    run_id = _only_run(backstay)
+    with closing(sqlite3.connect(backstay.folder / ".backstay/store.db")) as db, db:
+        ((run_id,),) = db.execute("SELECT run_id FROM runs").fetchall()
+        db.execute("UPDATE sessions SET until = ?", (time.time() + 4,))
     (backstay.folder / "go").touch()
     said = backstay("resume", run_id, "--app", "app.py:agent")
     assert said.code == 0
-    assert "waiting up to" in said.err
+    assert "its session is held; waiting up to" in said.err
     assert "slow but done" in said.out
-
-
-def _only_run(backstay: Command) -> str:
-    import sqlite3
-
-    with sqlite3.connect(backstay.folder / ".backstay/store.db") as db:
-        ((run_id,),) = db.execute("SELECT run_id FROM runs").fetchall()
-    db.close()
-    return str(run_id)

@@ -84,9 +84,7 @@ class Agent(Generic[D]):
         version: str = "",
     ) -> None:
         if model is None:
-            raise AppError(
-                'Agent() names no model: give it "provider:model" or a model object', code="model.unknown"
-            )
+            raise AppError('Agent() names no model: give it "provider:model" or a model object', code="model.unknown")
         if not name:
             raise SetupError("an agent needs a name: runs and approvals find it by it", code="agent.name")
         resolved, policy = resolve(model), boundary or Boundary()
@@ -364,16 +362,16 @@ class _Start:
         emit: Emitter,
         dedup: str | None,
     ) -> RunResult[str]:
-        row, fence = await self._create(body, session, principal, given, dedup)
+        row, fence, first = await self._create(body, session, principal, given, dedup)
         if fence is not None:
             return await drive_claimed(
-                row, fence, store=self._store, definition=self._agent.definition, given=given, emit=emit
+                row, fence, store=self._store, definition=self._agent.definition, given=given, emit=emit, first=first
             )
         return await self._in_turn(row, given, emit)
 
     async def _create(
         self, body: Input, session: str | None, principal: Principal, given: Given, dedup: str | None
-    ) -> tuple[RunRow, Fence | None]:
+    ) -> tuple[RunRow, Fence | None, Record | None]:
         agent, run_id = self._agent, new_id("r")
         row = RunRow(
             run_id=run_id,
@@ -389,14 +387,15 @@ class _Start:
         )
         first = Record(
             session_id=row.session_id,
-            seq=0,
+            seq=1 if session is None else 0,
             run_id=run_id,
             kind="input",
             at=row.created_at,
             body=body,
             trace_id=row.trace_id,
         )
-        return await self._store.create(row, first, dedup=dedup, claim=(agent._owner, LEASE_SECONDS))
+        made, fence = await self._store.create(row, first, dedup=dedup, claim=(agent._owner, LEASE_SECONDS))
+        return made, fence, first if session is None and made.run_id == run_id else None
 
     async def _in_turn(self, row: RunRow, given: Given, emit: Emitter) -> RunResult[str]:
         looks = 0

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, TypeAlias
 
 from backstay.agents.middleware import Chains
-from backstay.boundary.constraints import Constraint, selects
+from backstay.boundary.constraints import Constraint
 from backstay.boundary.policy import Boundary, Limits
-from backstay.boundary.predicates import check_problems
+from backstay.boundary.predicates import check_problems, selects
 from backstay.boundary.text import ToolWords, bind, parse_rule
 from backstay.core.canon import digest
 from backstay.core.context import Principal, RunContext
@@ -55,7 +55,9 @@ class Definition:
     def parts(self) -> Mapping[str, str]:
         """A digest for each part, so that a report can name what changed."""
         return {
-            "instructions": digest(self.instructions if isinstance(self.instructions, str) else _named(self.instructions)),
+            "instructions": digest(
+                self.instructions if isinstance(self.instructions, str) else _named(self.instructions)
+            ),
             "boundary": self.policy_digest,
             "model": digest(self.model.name),
             "settings": digest(self.settings),
@@ -118,7 +120,9 @@ def compile_rules(boundary: Boundary, toolset: Toolset) -> tuple[tuple[Constrain
     reports: list[str] = []
     for number, rule in enumerate(boundary.constraints, 1):
         made = (
-            bind(parse_rule(rule, now=time.time()), words, author="developer", id=f"c{number}") if isinstance(rule, str) else rule
+            bind(parse_rule(rule, now=time.time()), words, author="developer", id=f"c{number}")
+            if isinstance(rule, str)
+            else rule
         )
         reports += _report(made, toolset)
         rules.append(made)

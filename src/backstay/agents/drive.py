@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from backstay.agents.capture import capture_rules
 from backstay.agents.definition import Definition, limits_with
@@ -25,12 +25,12 @@ from backstay.agents.state import CANCELLED, RunState, SessionState
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.context import RunContext
-from backstay.core.errors import AppError, BackstayError, FencedError, SetupError
+from backstay.core.errors import AppError, BackstayError, FencedError, SetupError, StoreError
 from backstay.core.events import Emitter, RunAnswer, RunFinish, RunStart
 from backstay.core.ids import new_id, new_span_id
 from backstay.models.model import ChatModel, Price
 from backstay.store.protocol import RunStore
-from backstay.store.records import Body, Fence, Kind, RunRow, Status
+from backstay.store.records import Body, Fence, Kind, Record, RunRow, Status
 
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = 5.0
@@ -127,12 +127,30 @@ def _agent_of(row: RunRow, agents: Mapping[str, Definition]) -> Definition:
 
 
 async def drive_claimed(
-    row: RunRow, fence: Fence, *, store: RunStore, definition: Definition, given: Given, emit: Emitter
+    row: RunRow,
+    fence: Fence,
+    *,
+    store: RunStore,
+    definition: Definition,
+    given: Given,
+    emit: Emitter,
+    first: Record | None = None,
 ) -> RunResult[Any]:
-    """Drive a run whose session is held already, and give the session back whatever happens."""
+    """Drive a run whose session is held already, and give the session back whatever happens.
+
+    Args:
+        row: the run.
+        fence: the right to write to its session.
+        store: where it is journalled.
+        definition: of its agent.
+        given: what this process brings.
+        emit: where its events go.
+        first: the input that has just made the session, if nothing else can be in it.
+    """
+    await asyncio.sleep(0)  # a run gives the loop a turn, even one that never waits
     emit.bind(asyncio.get_running_loop())
     state = SessionState(row.session_id)
-    state.load(await store.load(row.session_id))
+    state.load([first] if first is not None else await store.load(row.session_id))
     for rule in definition.constraints:
         state.constraints.setdefault(rule.id, rule)
     journal = Journal(store, fence, row, state, given.clock)
@@ -145,11 +163,11 @@ async def drive_claimed(
     stop = Stop()
     live.stops[row.run_id] = stop
     lease = _Lease(store, fence, stop)
-    lease.start()
+    _pulse.add(lease)
     try:
         ending = await _work(work, stop)
     finally:
-        lease.stop()
+        _pulse.discard(lease)
         live.stops.pop(row.run_id, None)
     return await _finish(work, ending, seen)
 
@@ -161,9 +179,7 @@ def _seen(state: SessionState, run_id: str) -> int:
     return len(state.messages) - (1 if is_new else 0)
 
 
-async def _prepare(
-    row: RunRow, journal: Journal, definition: Definition, given: Given, emit: Emitter
-) -> Work:
+async def _prepare(row: RunRow, journal: Journal, definition: Definition, given: Given, emit: Emitter) -> Work:
     run = journal.state.run(row.run_id)
     input = run.input
     limits = limits_with(definition.boundary.limits, input.limits if input else None)
@@ -356,36 +372,56 @@ async def told(store: RunStore, row: RunRow) -> RunResult[Any]:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Lease:
-    """Keeps the fence alive while the loop works, and notices from it that somebody else wants the run to stop."""
+    """The fence of a run at work, to be kept alive."""
 
-    def __init__(self, store: RunStore, fence: Fence, stop: Stop) -> None:
-        self._store = store
-        self._fence = fence
-        self._stop = stop
-        self._timer: asyncio.TimerHandle | None = None
-        self._beats: set[asyncio.Task[None]] = set()
+    store: RunStore
+    fence: Fence
+    stop: Stop
 
-    def start(self) -> None:
-        self._timer = asyncio.get_running_loop().call_later(BEAT_SECONDS, self._beat)
-
-    def stop(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        for beat in self._beats:
-            beat.cancel()
-
-    def _beat(self) -> None:
-        beat = asyncio.ensure_future(self._renew())
-        self._beats.add(beat)
-        beat.add_done_callback(self._beats.discard)
-        self.start()
-
-    async def _renew(self) -> None:
-        state: Literal["held", "cancel", "lost"] = await self._store.renew(self._fence, LEASE_SECONDS)
+    async def renew(self) -> None:
+        """Prolong it, and notice from it that somebody else wants the run to stop."""
+        try:
+            state = await self.store.renew(self.fence, LEASE_SECONDS)
+        except StoreError as error:
+            _log.warning("the lease of session %s could not be renewed: %s", self.fence.root_id, error.message)
+            return
         if state == "lost":
             told = "another process has taken over this session"
-            self._stop.now(Ending(status="failed", code="store.fenced", reason=told))
+            self.stop.now(Ending(status="failed", code="store.fenced", reason=told))
         elif state == "cancel":
-            self._stop.now(Ending(status="cancelled", code=CANCELLED, reason="somebody asked for it"))
+            self.stop.now(Ending(status="cancelled", code=CANCELLED, reason="somebody asked for it"))
 
+
+class _Pulse:
+    """One timer for all leases of a loop: a run costs no timer of its own."""
+
+    def __init__(self) -> None:
+        self._leases: dict[asyncio.AbstractEventLoop, set[_Lease]] = {}
+        self._beats: set[asyncio.Task[None]] = set()
+
+    def add(self, lease: _Lease) -> None:
+        loop = asyncio.get_running_loop()
+        held = self._leases.get(loop)
+        if held is None:
+            held = self._leases[loop] = set()
+            loop.call_later(BEAT_SECONDS, self._beat, loop)
+        held.add(lease)
+
+    def discard(self, lease: _Lease) -> None:
+        self._leases[asyncio.get_running_loop()].discard(lease)
+
+    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
+        held = self._leases[loop]
+        if not held:
+            del self._leases[loop]
+            return
+        for lease in held:
+            beat = loop.create_task(lease.renew())
+            self._beats.add(beat)
+            beat.add_done_callback(self._beats.discard)
+        loop.call_later(BEAT_SECONDS, self._beat, loop)
+
+
+_pulse = _Pulse()

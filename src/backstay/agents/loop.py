@@ -170,9 +170,7 @@ async def _run_call(work: Work, call: ToolCall) -> None:
 
 
 async def _journal_results(work: Work, calls: Sequence[ToolCall]) -> None:
-    returns = tuple(
-        ToolReturn(call_id=call.id, name=call.name, result=work.results.pop(call.slot)) for call in calls
-    )
+    returns = tuple(ToolReturn(call_id=call.id, name=call.name, result=work.results.pop(call.slot)) for call in calls)
     asked: list[PendingAction] = list(work.journal.queue.pending)
     await work.journal.write(("results", Results(returns=returns)))
     for action in asked:
@@ -216,8 +214,7 @@ def _limit_reached(spent: Spent) -> Ending | None:
 
 
 def _calls_over(work: Work, calls: Sequence[ToolCall]) -> Ending | None:
-    since = work.run.since
-    if work.run.calls - (since.calls if since else 0) <= work.limits.calls:
+    if work.run.calls - work.run.since_calls <= work.limits.calls:
         return None
     told = f"the limit of {work.limits.calls} calls would be passed, so none of these {len(calls)} ran"
     return Ending(status="stopped", code="limit.calls", reason=told)

@@ -20,7 +20,7 @@ RECALL = "recall"
 class RecallInput(BaseModel):
     """Which part of a cut result to read."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     ref: str = Field(description="the reference given with the cut result, such as run:3")
     rows: str | None = Field(None, description="rows or lines to read, from 0, end excluded: 40:80")

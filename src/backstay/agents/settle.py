@@ -179,4 +179,3 @@ def _escape(text: str) -> str:
 
 def _what(action: PendingAction) -> str:
     return describe(action.call) if action.call is not None else action.question
-

@@ -48,8 +48,12 @@ class RunState:
     active_seconds: float = 0.0
     input: Input | None = None
     input_seq: int = 0
-    since: RunCount | None = None
-    """The counters when its last input came."""
+    since_step: int = 0
+    """The counters when its last input came: limits are per input."""
+    since_calls: int = 0
+    since_tokens: int = 0
+    since_usd: Decimal = Decimal(0)
+    since_seconds: float = 0.0
     unanswered: tuple[ToolCall, ...] = ()
     """Calls of the last reply whose results are not journalled yet."""
     is_cut_off: bool = False
@@ -65,7 +69,6 @@ class RunState:
 
     def count(self) -> RunCount:
         """The counters, frozen."""
-        since = self.since or RunCount(run_id=self.run_id)
         return RunCount(
             run_id=self.run_id,
             step=self.step,
@@ -74,11 +77,11 @@ class RunState:
             usage=self.usage,
             cost_usd=self.cost_usd,
             active_seconds=self.active_seconds,
-            since_step=since.step,
-            since_calls=since.calls,
-            since_tokens=since.usage.total_tokens,
-            since_usd=since.cost_usd or Decimal(0),
-            since_seconds=since.active_seconds,
+            since_step=self.since_step,
+            since_calls=self.since_calls,
+            since_tokens=self.since_tokens,
+            since_usd=self.since_usd,
+            since_seconds=self.since_seconds,
             input=replace(self.input, history=()) if self.input else None,
             is_due=self.is_due,
             output=self.output,
@@ -188,7 +191,8 @@ class SessionState:
 
     def _fold_input(self, run: RunState, body: Input) -> None:
         run.input, run.input_seq, run.is_due, run.output = body, self.seq, True, None
-        run.since, run.empty = run.count(), 0
+        run.since_step, run.since_calls, run.since_tokens = run.step, run.calls, run.usage.total_tokens
+        run.since_usd, run.since_seconds, run.empty = run.cost_usd or Decimal(0), run.active_seconds, 0
         self.instructions = body.instructions
         self.label = self.label.join(body.message.label)
         for message in body.history:
@@ -267,14 +271,11 @@ def _run_from(count: RunCount) -> RunState:
         input=count.input,
         is_due=count.is_due,
         output=count.output,
-        since=RunCount(
-            run_id=count.run_id,
-            step=count.since_step,
-            calls=count.since_calls,
-            usage=Usage(input_tokens=count.since_tokens),
-            cost_usd=count.since_usd,
-            active_seconds=count.since_seconds,
-        ),
+        since_step=count.since_step,
+        since_calls=count.since_calls,
+        since_tokens=count.since_tokens,
+        since_usd=count.since_usd,
+        since_seconds=count.since_seconds,
     )
 
 

@@ -80,5 +80,7 @@ class RunStream:
 
     def _running(self) -> asyncio.Task[RunResult[Any]]:
         if self._task is None:
-            raise SetupError("the stream is not open: use `async with agent.run_stream(...) as stream`", code="run.stream")
+            raise SetupError(
+                "the stream is not open: use `async with agent.run_stream(...) as stream`", code="run.stream"
+            )
         return self._task

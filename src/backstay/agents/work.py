@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Any, TypeAlias
 
 from backstay.agents.definition import Definition
@@ -64,18 +63,17 @@ class Work:
     @property
     def active_seconds(self) -> float:
         """Seconds of work on the run's last input so far; waiting does not count."""
-        run, since = self.run, self.run.since
-        before = run.active_seconds - (since.active_seconds if since else 0.0)
-        return before + self.ctx.clock() - self.started_at
+        return self.run.active_seconds - self.run.since_seconds + self.ctx.clock() - self.started_at
 
     def spent(self) -> Spent:
         """What the last input has used of each limit: name, used, allowed."""
-        run, limits, since = self.run, self.limits, self.run.since
-        steps = run.step - (since.step if since else 0)
-        calls = run.calls - (since.calls if since else 0)
-        tokens = run.usage.total_tokens - (since.usage.total_tokens if since else 0)
-        spent = (("steps", steps, limits.steps), ("calls", calls, limits.calls), ("tokens", tokens, limits.tokens))
+        run, limits = self.run, self.limits
+        spent = (
+            ("steps", run.step - run.since_step, limits.steps),
+            ("calls", run.calls - run.since_calls, limits.calls),
+            ("tokens", run.usage.total_tokens - run.since_tokens, limits.tokens),
+        )
         if not run.cost_usd:
             return spent
-        cost = run.cost_usd - ((since.cost_usd or Decimal(0)) if since else Decimal(0))
+        cost = run.cost_usd - run.since_usd
         return (*spent, ("usd", float(cost), float(DEFAULT_USD if limits.usd is None else limits.usd)))

@@ -1,6 +1,6 @@
 """Constraints: the user's, operator's and developer's rules as records, and where they bind.
 
-A constraint is data: verbatim text, a check in the closed language of `predicates.py`, and what it binds to. It is
+A constraint is data: verbatim text, a check in the closed language of `predicates`, and what it binds to. It is
 never summarised, never voted on, and evaluated before every call. Source: SPEC B6, B7; DESIGN 8.2.
 """
 
@@ -45,7 +45,7 @@ class Constraint:
     bind: Mapping[str, str] = EMPTY
     """`{"meaning": "money"}`, `{"meaning": "window"}` or `{"argument": "amount"}`; empty: the call as a whole."""
     check: Args | None = None
-    """The predicate, in the language of `predicates.py`; None is advisory: shown, never pretended to be enforced."""
+    """The predicate, in the language of `predicates`; None is advisory: shown, never pretended to be enforced."""
     on_missing: OnMissing = "deny"
     """What a bound argument that was left out leads to."""
     severity: Severity = "block"
@@ -57,10 +57,3 @@ class Constraint:
     def is_active(self) -> bool:
         """Whether it is in force: confirmed, or proposed (then a break asks instead of being refused)."""
         return self.status in ("proposed", "confirmed")
-
-
-def selects(bind: str, meaning: str) -> bool:
-    """Whether a rule about `bind` (`money`, `window`, `quantity:items`) concerns an argument that means `meaning`."""
-    if bind == "window":
-        return meaning == "quantity:days" or meaning.startswith("date_range:")
-    return meaning == bind or meaning.startswith(f"{bind}:")

@@ -13,9 +13,9 @@ from decimal import Decimal
 from typing import Literal, Protocol, TypeAlias
 
 from backstay.boundary.actions import PendingAction
-from backstay.boundary.constraints import Constraint, selects
+from backstay.boundary.constraints import Constraint
 from backstay.boundary.policy import Boundary
-from backstay.boundary.predicates import Bound, evaluate, is_missing, limit_text
+from backstay.boundary.predicates import Bound, evaluate, is_missing, limit_text, selects
 from backstay.core.canon import EMPTY, digest, freeze
 from backstay.core.context import Origin, Principal, ToolFacts, Verdict
 from backstay.core.messages import PLAIN, Args, Json, Label, ToolCall
@@ -31,9 +31,9 @@ class Sources(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class JudgeState:
-    """All that `judge` may know of the session. Every look-up is O(1)."""
+    """All that `judge` may know of the session. Every look-up is O(1). One per call, so it is not frozen."""
 
     now: float
     principal: Principal

@@ -8,7 +8,7 @@ from __future__ import annotations
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from backstay.agents.guard import describe
@@ -83,16 +83,19 @@ def _quoted(text: str, span: tuple[int, int]) -> str:
 
 
 def what(action: PendingAction) -> str:
-    """The action on one line."""
-    return shown(action.call) if action.call is not None else one_line(action.question)
+    """The action on one line, with the arguments that were decided if those are others."""
+    if action.call is None:
+        return one_line(action.question)
+    edited = action.decision.args if action.decision else None
+    return shown(action.call if edited is None else replace(action.call, args=edited))
 
 
-def show_action(out: Printer, action: PendingAction, texts: Mapping[str, str], *, now: float | None = None) -> None:
-    """Print everything a person needs to decide."""
-    now = time.time() if now is None else now
+def show_action(out: Printer, action: PendingAction, texts: Mapping[str, str], where: Where | None = None) -> None:
+    """Print everything a person needs to decide, and with `where` the commands that do it."""
+    now = time.time()
     title = _TITLES.get(action.kind, action.kind) if action.state == "open" else f"Already {action.state}"
     out.line(f"{title}: {action.id}", "bold yellow")
-    rows = [("action", what(action))]
+    rows = [("action", shown(action.call) if action.call else one_line(action.question))]
     if action.call is not None:
         rows.append(("targets", ", ".join(one_line(one) for one in action.targets) or "none"))
         rows += [("came from", came_from(one, texts)) for one in action.origins]
@@ -113,6 +116,7 @@ def show_action(out: Printer, action: PendingAction, texts: Mapping[str, str], *
     ]
     if action.decision is not None:
         rows.append(("decided", _decided(action)))
+    rows += _command_rows(action, where) if where else []
     out.fields([(name, value) for name, value in rows if value])
 
 
@@ -144,12 +148,11 @@ def _decided(action: PendingAction) -> str:
     return f"{how} by {one_line(decision.by)} through {decision.via} at {when(decision.at)}{why}{edited}"
 
 
-def show_commands(out: Printer, action: PendingAction, where: Where) -> None:
-    """Print the exact commands that decide an open action, or that execute a decided one."""
+def _command_rows(action: PendingAction, where: Where) -> list[tuple[str, str]]:
+    """The exact commands that decide an open action, or that execute a decided one."""
     if action.state == "open":
-        out.fields([("approve", where.decide(action)), ("refuse", where.deny(action))])
-    elif action.state in ("approved", "refused"):
-        out.fields([("execute", where.resume(action.run_id))])
+        return [("approve", where.decide(action)), ("refuse", where.deny(action))]
+    return [("execute", where.resume(action.run_id))] if action.state in ("approved", "refused") else []
 
 
 def action_document(action: PendingAction, where: Where) -> dict[str, Any]:
@@ -210,5 +213,4 @@ async def show_actions(out: Printer, store: RunStore, actions: Sequence[PendingA
     """Print several actions with their commands."""
     for action in actions:
         out.line()
-        show_action(out, action, await quotes(store, action))
-        show_commands(out, action, where)
+        show_action(out, action, await quotes(store, action), where)

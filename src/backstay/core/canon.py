@@ -49,13 +49,14 @@ def freeze(value: Any) -> Json:
     Raises:
         TypeError: when something in it is not JSON (a NaN, a key that is no text, an object).
     """
-    if value is None or isinstance(value, str | bool | int):
+    kind = type(value)
+    if kind is str or kind is int or value is None or kind is bool or kind is FrozenDict:
+        return value  # type: ignore[no-any-return]  # one of the five
+    if isinstance(value, str | int):
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
             raise TypeError(f"{value!r} is not a JSON number")
-        return value
-    if isinstance(value, FrozenDict):
         return value
     if isinstance(value, Mapping):
         for key in value:

@@ -41,6 +41,8 @@ class Event:
     """One thing that happened. Not frozen, because events are hot; listeners change nothing all the same."""
 
     name: ClassVar[str] = "*"
+    is_piece: ClassVar[bool] = False
+    """A provisional piece of something: `*` does not hear it, so that a log makes no model stream."""
     trace_id: str
     span_id: str
     parent_id: str | None
@@ -98,6 +100,7 @@ class ModelDelta(Event):
     """A piece of a reply. A later attempt of the same step discards what earlier ones sent."""
 
     name: ClassVar[str] = "model.delta"
+    is_piece: ClassVar[bool] = True
     delta: Delta
 
 
@@ -257,8 +260,8 @@ class Emitter:
         """Add a listener; returns a function that removes it. Without a listener it is a decorator.
 
         Args:
-            matcher: an event class, an event's name, `*` (all events of this emitter's own runs), `**` (those of
-                runs inside them too), or a function of the event.
+            matcher: an event class, an event's name, `*` (all events of this emitter's own runs but the pieces of
+                replies), `**` (pieces and the runs inside them too), or a function of the event.
             listener: called with the event; it must return at once and changes nothing.
             once: removed after the first event it hears.
         """
@@ -357,7 +360,9 @@ class Emitter:
 
 def _matches(matcher: Matcher, kind: type[Event], nested: bool) -> bool:
     if isinstance(matcher, str):
-        return matcher in ("**", kind.name) or (matcher == "*" and not nested)
+        if matcher == "*":
+            return not nested and not kind.is_piece
+        return matcher in ("**", kind.name)
     if isinstance(matcher, type):
         return issubclass(kind, matcher)
     return True

@@ -13,10 +13,11 @@ from backstay.tools.tool import Tool
 
 
 class ThinkSchema(BaseModel):
-    """What the model writes when it thinks. One field on purpose: a `next_step` beside it did not do well."""
+    """A thought."""
 
     model_config = ConfigDict(extra="forbid")
 
+    # one field on purpose: a `next_step` beside it was tried upstream and did not perform well (SPEC K1)
     thoughts: Annotated[str, FreeText()] = Field(
         description="What is known, what is missing, and what follows from it, in your own words."
     )

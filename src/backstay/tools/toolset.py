@@ -36,13 +36,14 @@ class Toolset:
             self._add(tool)
         self._proposable = {name: tool for name, tool in self._tools.items() if tool.is_hidden}
         self._specs = {name: tool.spec for name, tool in self._tools.items() if not tool.is_hidden}
+        self._names = frozenset(self._specs) | ({PROPOSE} if self._proposable else frozenset())
         self._offers: dict[frozenset[str], tuple[ToolSpec, ...]] = {}
 
     def _add(self, tool: Tool) -> None:
         if not isinstance(tool, Tool):
             raise ToolDefinitionError(f"tools= holds {tool!r}, which is no tool; decorate the function with @tool")
         name = tool.name
-        if not name or len(name) > 64 or not all(char.isalnum() and char.isascii() or char in "_-" for char in name):
+        if not name or len(name) > 64 or not all((char.isalnum() and char.isascii()) or char in "_-" for char in name):
             raise ToolDefinitionError(f"{name!r} is no tool name: use 1 to 64 of A-Z a-z 0-9 _ -")
         if name in self._tools or name == PROPOSE:
             raise ToolDefinitionError(f"there are two tools named {name!r}; rename one with name=")
@@ -69,7 +70,7 @@ class Toolset:
     @property
     def names(self) -> frozenset[str]:
         """Every name a model may be offered, `propose_action` included where there is something to propose."""
-        return frozenset(self._specs) | ({PROPOSE} if self._proposable else frozenset())
+        return self._names
 
     def offered(self, names: frozenset[str]) -> tuple[ToolSpec, ...]:
         """The specs of these names, in the order the tools were given; high tools only inside `propose_action`."""

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import TypeAlias
 
+from backstay.boundary.text.patterns import Pattern
+
 Days: TypeAlias = "tuple[date, date] | None"
 """First and last day of what was named; None where it is a date that cannot be told (no year, 03/04/2026)."""
 
@@ -51,8 +53,8 @@ def _quarter(number: str, year: str) -> tuple[date, date]:
 
 
 _Read: TypeAlias = Callable[[re.Match[str], date], Days]
-_ROWS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
-    (re.compile(pattern), read)
+_ROWS: tuple[tuple[Pattern, _Read], ...] = tuple(
+    (Pattern(pattern), read)
     for pattern, read in (
         (
             _NOT_DIGIT + r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})(?![0-9])",
@@ -100,7 +102,7 @@ _ROWS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
         (r"(?<![a-z])this year(?![a-z])|今年", lambda _, today: (date(today.year, 1, 1), date.max)),
     )
 )
-YEAR = re.compile(r"(?<![0-9.,a-z-])(20[0-9]{2})(?![0-9.,-]*[0-9])(?! ?[a-z%]*(?:k|eur|usd))")
+YEAR = Pattern(r"(?<![0-9.,a-z-])(20[0-9]{2})(?![0-9.,-]*[0-9])(?! ?[a-z%]*(?:k|eur|usd))")
 """A bare year; only looked for when nothing else claimed the digits."""
 
 

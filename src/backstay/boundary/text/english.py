@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from backstay.boundary.text.limits import Limit
+from backstay.boundary.text.patterns import Pattern
 from backstay.boundary.text.words import scope_words
 
 
@@ -37,14 +36,14 @@ _NAMING = _set(
 )
 """Words that name what a limit is about; a head of nothing else is a fragment such as `refunds under 100 GBP only`."""
 
-_LEAD = re.compile(
+_LEAD = Pattern(
     r"(?:please|pls|kindly|ok(?:ay)?|hi|hello|hey|but|and|also|so|then|or|again|remember|note|important|reminder|fyi"
     r"|thanks|thank you|btw|by the way|(?:just )?to be clear|for now|from now on|as i said|i said|i told you|i repeat"
     r"|make sure(?: that| to)?(?: you)?|be sure to|ensure(?: that)?(?: you)?|remember to|always|under all circumstances"
     r"|in this (?:session|chat|conversation)|it is important that(?: you)?|ever)(?![a-z'])[:,]? ?"
 )
-_LABEL = re.compile(r"[a-z][a-z ]{0,40}: ?")
-_FRAME = re.compile(
+_LABEL = Pattern(r"[a-z][a-z ]{0,40}: ?")
+_FRAME = Pattern(
     r"(?:you|we|the agent|the assistant)(?: only| just)? (?:may|can|could|must|should|shall|have to|need to|will"
     r"|are (?:only )?(?:allowed|permitted) to)(?![a-z'])"
     r"|(?:i|we)(?:'d| would| only| just| really| do)* (?:want|need|like|prefer|allow|authori[sz]e|permit|approve|accept"
@@ -56,25 +55,25 @@ _FRAME = re.compile(
     r"|(?:my|our|the|your) (?:[a-z]+ )?(?:budget|limit|maximum|cap|ceiling|range|scope|period)(?![a-z])"
     r"|(?:it|that|this) (?:must|may|should|shall|can)(?![a-z'])"
 )
-_STORY = re.compile(
+_STORY = Pattern(
     r"(?<![a-z])(?:was|were|did|had|has|have(?! to)|came|went|cost|costs|said|says|bought|paid|spent|got|took|arrived"
     r"|received|happened|shipped|ordered|charged|delivered|refunded|called|moved|what|why|where|how|who|which|whether"
     r"|because|that|think|guess|know|he|she|they|i|it's|i'm|i've)(?![a-z])"
 )
-_OWN_PAST = re.compile(
+_OWN_PAST = Pattern(
     r" (?:that )?(?:i|we)(?:'ve)? (?:placed|made|ordered|sent|received|bought)(?![a-z])| that are(?![a-z])"
 )
-_TAIL_STORY = re.compile(
+_TAIL_STORY = Pattern(
     r"\A,? (?:i|he|she|they|we|it|people)(?![a-z])|(?<![a-z])(?:was|were|had|has|have|did|came|went|arrived|happened"
     r"|passed|ago|i think|i guess)(?![a-z])"
     r"|(?<![a-z])(?:is|are) (?!(?:allowed|relevant|ok|okay|fine|needed|enough|permitted|important|acceptable)(?![a-z]))"
 )
-_REPORTED = re.compile(
+_REPORTED = Pattern(
     r"(?<![a-z])(?<!i )(?<!i've )(?:said|says|told|tells|claimed|states|stated|writes|wrote|mentioned|insisted"
     r"|promised)(?![a-z])|(?<![a-z])(?:according to|policy|policies|terms (?:say|and)|apparently|supposedly"
     r"|i (?:think|guess|believe|heard)|maybe|perhaps|probably|i don't know|not sure)(?![a-z])"
 )
-_LOOSENS = re.compile(
+_LOOSENS = Pattern(
     r"(?<![a-z])(?:(?:ignore|disregard|waive|lift|(?<!don't )forget|remove|drop|cancel)"
     r" (?:the|that|this|any|your|my|all)(?: [a-z]+)? (?:limits?|rules?|restrictions?|caps?)"
     r"|no longer"
@@ -82,16 +81,16 @@ _LOOSENS = re.compile(
     r"|need(?: not|n't)|no need|not (?:only|just|limited|restricted|necessarily)|isn't (?:limited|restricted)|no limit"
     r"|instead of|feel free)(?![a-z])"
 )
-_CONDITION = re.compile(
+_CONDITION = Pattern(
     r"(?<![a-z])(?:if(?! (?:possible|needed|you can|you please))|except|excluding|apart from|other than)(?![a-z])"
 )
-_POLITE = re.compile(
+_POLITE = Pattern(
     r"(?:(?:please|hi|hello|hey|ok|so|and)(?: there)? )*(?:can|could|would|will) you (?:please|kindly|only|just|limit"
     r"|restrict|keep|stick|make sure)(?![a-z])"
 )
-_TAG = re.compile(r", (?:ok|okay|alright|all right|please|thanks|yes)\Z")
+_TAG = Pattern(r", (?:ok|okay|alright|all right|please|thanks|yes)\Z")
 _DEED = "|".join(sorted(_DEEDS, key=len, reverse=True))
-_PROHIBITS = re.compile(
+_PROHIBITS = Pattern(
     rf"(?:never|don't|do not|under no circumstances(?: should you| may you)?|you (?:must|may|should|shall|can)"
     rf" (?:not|never)|you (?:mustn't|can't|cannot|shouldn't)|you(?:'re| are) not (?:allowed|permitted) to"
     rf"|i (?:don't|do not) (?:want|allow) you to|only)(?: ever)? (?:{_DEED})(?![a-z])"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
+from backstay.boundary.text.patterns import Pattern
 from backstay.boundary.text.things import Reading, Thing, compared, dated, window
 from backstay.core.messages import Args
 
@@ -38,7 +39,7 @@ _Make: TypeAlias = Callable[[re.Match[str], Thing], "Args | None"]
 
 
 class _Row(NamedTuple):
-    pattern: re.Pattern[str]
+    pattern: Pattern
     make: _Make
     lang: Lang
     strong: bool = True
@@ -125,7 +126,7 @@ def _worded(found: re.Match[str], thing: Thing) -> Args | None:
 
 
 def _row(pattern: str, make: _Make, lang: Lang, strong: bool = True) -> _Row:
-    return _Row(re.compile(pattern), make, lang, strong)
+    return _Row(Pattern(pattern), make, lang, strong)
 
 
 _ROWS: tuple[_Row, ...] = (

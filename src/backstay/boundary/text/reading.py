@@ -6,7 +6,6 @@ fragment. Stories, questions, guesses, reported and quoted speech make none. Sou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,28 +14,29 @@ from zoneinfo import ZoneInfo
 from backstay.boundary.text import chinese, english
 from backstay.boundary.text.drafts import Draft
 from backstay.boundary.text.limits import Limit, find_limits
+from backstay.boundary.text.patterns import Pattern
 from backstay.boundary.text.render import advice, rendered
-from backstay.boundary.text.segments import Sentence, clauses, sentences
+from backstay.boundary.text.segments import Sentence, clauses, plain, sentences
 from backstay.boundary.text.things import read
 from backstay.boundary.text.words import scope_words
 from backstay.core.messages import Args
 
-_HAN = re.compile(r"[\u3400-\u9fff]")
+_HAN = Pattern(r"[\u3400-\u9fff]")
 # A sentence without one of these states no rule; most sentences of a chat end here.
-_HINT = re.compile(
+_HINT = Pattern(
     r"only|just|solely|exclusively|nothing|never|n't|not|no |most|max|up to|limit|cap|exceed|under|below|less|fewer"
     r"|least|min|within|restrict|keep|stick|stay|away|hands|leave|before|budget|avoid|refrain|tops"
     r"|forbidden|prohibited|exclude|skip|ignore|omit|drop|discard|out of|all i|all we|≤|<=|=<"
     r"|[只仅限别勿莫多高内下低少足到不超禁]|预算|范围|就[行好够看要查可成]|即可|光[看要查]|先问|先告|先征|先通|封顶|忽略|排除|以外|之外|才[要行可算看]"
 )
-_PER = re.compile(r"\A(?:when|whenever|for|with|on|regarding|as for|about)(?![a-z])|\A(?:当|对于?|关于|在)")
+_PER = Pattern(r"\A(?:when|whenever|for|with|on|regarding|as for|about)(?![a-z])|\A(?:当|对于?|关于|在)")
 
 
-_TOTAL = re.compile(
+_TOTAL = Pattern(
     r"(?<![a-z])(?:in total|altogether|overall|all together|(?:per|a|each|every) (?:day|week|month|year))(?![a-z])"
     r"|总共|一共|合计|累计|每[天日周月年]"
 )
-_RULE_END = re.compile(r"[。！？!?；;\n]")
+_RULE_END = Pattern(r"[。！？!?；;\n]")
 _LONGEST_RULE = 2_000
 
 
@@ -57,6 +57,8 @@ def parse(text: str, *, locale: str = "en", zone: str = "UTC", now: float) -> tu
         zone: IANA time zone in which `this month` lies.
         now: seconds since 1970.
     """
+    if not _HINT.search(plain(text)):
+        return ()
     place = _place(locale, zone, now)
     return tuple(draft for one in sentences(text) for draft in _drafts(one, text, place))
 

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from unicodedata import normalize
 
+from backstay.boundary.text.patterns import Pattern
+
 BLANK = "\ufffc"
 """Stands for every character of code and quotations."""
 
 _LONGEST_CLAUSE = 600
 # Each alternative stops at the next delimiter of its own kind: the time stays linear whatever the text.
-_NOT_OWN = re.compile(
+_NOT_OWN = Pattern(
     r"```.*?(?:```|\Z)"
     r"|~~~.*?(?:~~~|\Z)"
     r"|`[^`\n]*`"
@@ -25,12 +27,12 @@ _NOT_OWN = re.compile(
     r"|(?<![^\s(:：,，])[‘'](?=\S)[^‘’'\n]*(?:(?<=[A-Za-z])['’](?=[a-z])[^‘’'\n]*)*['’](?![A-Za-z])",
     re.DOTALL | re.MULTILINE,
 )
-_SENTENCE_END = re.compile(r"[。！？!?；;\n\r…]+[\"”』」)）]*|(?<!\.)\.++(?=[\"”)]*+(?:\s|\Z))[\"”)]*")
-_ABBREVIATION = re.compile(
+_SENTENCE_END = Pattern(r"[。！？!?；;\n\r…]+[\"”』」)）]*|(?<!\.)\.++(?=[\"”)]*+(?:\s|\Z))[\"”)]*")
+_ABBREVIATION = Pattern(
     r"(?:\b(?:max|min|approx|e\.g|i\.e|vs|mr|mrs|ms|dr|st|incl|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec))\Z", re.I
 )
-_CLAUSE_END = re.compile(r"(?<![0-9])[,，、]|(?<=[0-9])[,，、](?!\s?[0-9])|(?<=[0-9])[，、]|\s[–—-]\s|—+")
-_BULLET = re.compile(r"(?:[-*•·–]|\(?[0-9]{1,2}[.)、])\s+|[•·]")
+_CLAUSE_END = Pattern(r"(?<![0-9])[,，、]|(?<=[0-9])[,，、](?!\s?[0-9])|(?<=[0-9])[，、]|\s[–—-]\s|—+")
+_BULLET = Pattern(r"(?:[-*•·–]|\(?[0-9]{1,2}[.)、])\s+|[•·]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from backstay.boundary.text.dates import YEAR, Days, read_dates
 from backstay.boundary.text.numbers import NUMBER, number
+from backstay.boundary.text.patterns import Pattern
 from backstay.core.canon import FrozenDict
 from backstay.core.messages import Args
 
@@ -61,7 +62,7 @@ def _any_of(words: Mapping[str, str]) -> str:
 
 
 _CURRENCY = _any_of(_WORDS)
-_MONEY = re.compile(
+_MONEY = Pattern(
     rf"(?:(?<![a-z])(?P<pre>{_CURRENCY}) ?)(?P<n1>{NUMBER})(?: ?(?P<post1>{_CURRENCY}))?"
     rf"|(?P<n2>{NUMBER}) ?(?P<post2>{_CURRENCY})"
 )
@@ -82,8 +83,8 @@ _TIME: Mapping[str, tuple[str, int]] = MappingProxyType(
     }
 )
 _UNIT = _any_of({word: "" for word in _TIME})
-_LENGTH = re.compile(rf"(?P<n>{NUMBER})[ -]?(?P<unit>{_UNIT})")
-_BACK = re.compile(
+_LENGTH = Pattern(rf"(?P<n>{NUMBER})[ -]?(?P<unit>{_UNIT})")
+_BACK = Pattern(
     r"(?<![a-z])(?:the )?(?:(?:most )?recent|last|past|previous|preceding|latest) ⟦s(?P<a>[a-z])⟧"
     r"|(?:最近|近|过去|前)的?⟦s(?P<b>[a-z])⟧(?:以内|之内|内)?"
     r"|(?:最近|近|过去) (?:the )?(?:last |past )?⟦s(?P<c>[a-z])⟧"
@@ -92,7 +93,7 @@ _BACK = re.compile(
     r"|(?<![a-z])(?P<today>today)(?![a-z])|(?P<today2>今天|今日)"
 )
 
-_RANGE = re.compile(r"⟦d(?P<a>[a-z])⟧ ?(?:-|–|—|~|to|until|till|through|and|至|到) ?⟦d(?P<b>[a-z])⟧")
+_RANGE = Pattern(r"⟦d(?P<a>[a-z])⟧ ?(?:-|–|—|~|to|until|till|through|and|至|到) ?⟦d(?P<b>[a-z])⟧")
 
 _NOUNS: Mapping[str, str] = MappingProxyType(
     {
@@ -120,8 +121,8 @@ _NOUNS: Mapping[str, str] = MappingProxyType(
 )
 """Noun or measure word → unit; `?` for what would have to be counted over several calls, which is no predicate here."""
 _MEASURES = frozenset("个件条份张位名")
-_NAMED = re.compile("订单|邮件|文件|客户|记录|消息")
-_QUANTITY = re.compile(rf"百分之(?P<pc>{NUMBER})|(?P<n>{NUMBER}) ?(?:[a-z]+ )?(?P<noun>{_any_of(_NOUNS)})")
+_NAMED = Pattern("订单|邮件|文件|客户|记录|消息")
+_QUANTITY = Pattern(rf"百分之(?P<pc>{NUMBER})|(?P<n>{NUMBER}) ?(?:[a-z]+ )?(?P<noun>{_any_of(_NOUNS)})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +216,7 @@ def _year(found: re.Match[str], reading: Reading) -> str:
     return reading.put("d", Thing(days=(date(year, 1, 1), date(year, 12, 31)), text=found[0]))
 
 
-_PASSES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str], Reading], str]], ...] = (
+_PASSES: tuple[tuple[Pattern, Callable[[re.Match[str], Reading], str]], ...] = (
     (_MONEY, _money),
     (_LENGTH, _length),
     (_BACK, _back),

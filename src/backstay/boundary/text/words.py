@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from backstay.boundary.text.patterns import Pattern
+
 _GROUPS: tuple[str, ...] = (
     "refund refunds refunding refunded reimburse reimbursement 退款 退钱 退还 退费 退",
     "delete deletes deleting deletion deletions remove removing erase 删除 删掉 删 移除",
@@ -31,10 +33,10 @@ _GROUPS: tuple[str, ...] = (
 _GROUP_OF = {word: group for group in _GROUPS for word in group.split()}
 _LATIN = sorted((word for word in _GROUP_OF if word.isascii()), key=len, reverse=True)
 _HAN = sorted((word for word in _GROUP_OF if not word.isascii()), key=len, reverse=True)
-_SCOPE = re.compile(
+_SCOPE = Pattern(
     rf"(?<![a-z_])(?:{'|'.join(map(re.escape, _LATIN))})(?![a-z_])|(?:{'|'.join(_HAN)})(?<!退(?=[货出回]))(?<!买(?=家))"
 )
-_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+_NAME_PART = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
 
 
 def scope_words(clause: str) -> tuple[str, ...]:
