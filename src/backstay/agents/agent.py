@@ -34,6 +34,7 @@ from backstay.memory.history import make_valid
 from backstay.models.model import ChatModel
 from backstay.models.names import resolve
 from backstay.store.memory import MemoryStore
+from backstay.store.owners import new_owner
 from backstay.store.protocol import RunStore
 from backstay.store.records import ENDED, Fence, Input, Record, RunRow
 from backstay.tools.outside import LOCAL, outside_context
@@ -109,7 +110,7 @@ class Agent(Generic[D]):
         self.approver = approver
         self._emitter = Emitter(events)
         self._store: RunStore | None = None
-        self._owner = new_id("o")
+        self._owner = new_owner()
         self._overridden = Given()
 
     def __repr__(self) -> str:
@@ -180,7 +181,7 @@ class Agent(Generic[D]):
         return await start.run(body, session, principal, given, self._listened(on), dedup)
 
     def run_stream(self, input: str | Sequence[Text | Media], **options: Any) -> RunStream:
-        """Answer one input as a stream of events: `async with agent.run_stream(...) as stream: async for event in stream`.
+        """Answer one input as a stream: `async with agent.run_stream(...) as stream: async for event in stream`.
 
         Takes what `run` takes. `await stream.result()` gives the result; leaving the block cancels what still runs.
         """

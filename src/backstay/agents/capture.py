@@ -31,7 +31,7 @@ async def capture_rules(work: Work) -> None:
             message_id=message.id,
             status="proposed" if draft.check is not None else "confirmed",
         )
-        if not any(_is_same(rule, other) for other in (*state.constraints.values(), *rules)):
+        if not any(_is_same(rule, other) for other in (*work.guard.rules, *rules)):
             rules.append(rule)
     if rules:
         await _propose(work, rules)

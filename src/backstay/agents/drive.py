@@ -30,7 +30,7 @@ from backstay.core.events import Emitter, RunAnswer, RunFinish, RunStart
 from backstay.core.ids import new_id, new_span_id
 from backstay.models.model import ChatModel, Price
 from backstay.store.protocol import RunStore
-from backstay.store.records import Body, Fence, Kind, Record, RunRow, Status
+from backstay.store.records import Body, Fence, Kind, Record, RunRow, RunStatus, Status
 
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = 5.0
@@ -85,6 +85,12 @@ class Live:
             return False
         stop.now(Ending(status="cancelled", code=CANCELLED, reason=reason))
         return True
+
+    def leave(self, reason: str) -> int:
+        """Stop every run that is driven here and leave it due, as a dead process would; returns how many there were."""
+        for stop in self.stops.values():
+            stop.now(Ending(status="waiting", code="run.interrupted", reason=reason, is_left=True))
+        return len(self.stops)
 
 
 live = Live()
@@ -151,14 +157,12 @@ async def drive_claimed(
     emit.bind(asyncio.get_running_loop())
     state = SessionState(row.session_id)
     state.load([first] if first is not None else await store.load(row.session_id))
-    for rule in definition.constraints:
-        state.constraints.setdefault(rule.id, rule)
     journal = Journal(store, fence, row, state, given.clock)
     seen = _seen(state, row.run_id)
     try:
         work = await _prepare(row, journal, definition, given, emit)
     except BackstayError:
-        await store.release(fence, row.run_id, "queued", ())
+        await store.release(fence, row.run_id, "running", ())  # running without a driver: due
         raise
     stop = Stop()
     live.stops[row.run_id] = stop
@@ -185,9 +189,7 @@ async def _prepare(row: RunRow, journal: Journal, definition: Definition, given:
     limits = limits_with(definition.boundary.limits, input.limits if input else None)
     guard = RunGuard(
         journal,
-        definition.boundary,
-        definition.policy_digest,
-        toolset=definition.toolset,
+        definition,
         agents=(definition.name,),
         presence="attended" if given.approver else (input.presence if input else "inbox"),
         clock=given.clock,
@@ -265,7 +267,8 @@ async def _work(work: Work, stop: Stop) -> Ending:
         ending = stop.ending or _out_of_time(work)
         if ending.code == "store.fenced":
             raise FencedError(ending.reason) from None
-        await close_step(work, ending.code, f"Not run: {ending.reason}.")
+        if not ending.is_left:
+            await close_step(work, ending.code, f"Not run: {ending.reason}.")
         return ending
     except asyncio.CancelledError:
         reason = "the task that drove the run was cancelled"
@@ -316,8 +319,9 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
         cost_usd=run.cost_usd,
         pending=tuple(one for one in state.open.values() if one.run_id == ctx.run_id),
     )
+    row_status: RunStatus = "running" if ending.is_left else status
     last = Status(
-        status=status,
+        status=row_status,
         code=ending.code,
         reason=ending.reason,
         output=run.output,
@@ -327,7 +331,7 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
     entries: list[tuple[Kind, Body]] = [("status", last)]
     if journal.wants_snapshot:
         entries.insert(0, ("snapshot", state.snapshot()))
-    await journal.release(status, *entries, wake_at=wake_at)
+    await journal.release(row_status, *entries, wake_at=wake_at)
     if run.output is not None and ctx.emit.wants(RunAnswer) and status in ("done", "waiting"):
         ctx.emit(RunAnswer(*ctx.head(), text=run.output))
     if ctx.emit.wants(RunFinish):

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from backstay.agents.definition import Definition
 from backstay.agents.journal import Journal
 from backstay.boundary.actions import PendingAction
+from backstay.boundary.constraints import Constraint
 from backstay.boundary.judge import JudgeState, Presence, judge, leaves
-from backstay.boundary.policy import Boundary
 from backstay.core.canon import canonical, digest
 from backstay.core.context import Principal, ToolFacts, Verdict
 from backstay.core.messages import Json, ToolCall, ToolResult
 from backstay.store.records import Asked, AuditRow
-from backstay.tools.toolset import Toolset
 
 
 class RunGuard:
@@ -23,7 +23,7 @@ class RunGuard:
 
     Args:
         journal: where effects, audit rows and pending actions are written.
-        policy: the agent's boundary; `policy_digest` names it in what is asked.
+        definition: the agent, with its boundary and its tools.
         agents: the chain of delegation.
         presence: whether a person is there now, will look later, or never.
     """
@@ -31,19 +31,18 @@ class RunGuard:
     def __init__(
         self,
         journal: Journal,
-        policy: Boundary,
-        policy_digest: str,
+        definition: Definition,
         *,
-        toolset: Toolset,
         agents: tuple[str, ...],
         presence: Presence,
         clock: Callable[[], float],
         new_id: Callable[[str], str],
     ) -> None:
         self._journal = journal
-        self._policy = policy
-        self._policy_digest = policy_digest
-        self._toolset = toolset
+        self._policy = definition.boundary
+        self._policy_digest = definition.policy_digest
+        self._own_rules = definition.constraints
+        self._toolset = definition.toolset
         self._agents = agents
         self._presence = presence
         self._clock = clock
@@ -54,7 +53,9 @@ class RunGuard:
         """The approved action that is being executed now."""
         self.siblings = 0
         """Calls of this step that run at once; a single call's outcome goes out with the step's results."""
-        self.begun: dict[int, tuple[str, ToolCall]] = {}
+        self._rules: tuple[Constraint, ...] = ()
+        self._rules_version = -1
+        self.begun: dict[int, tuple[Verdict, ToolFacts]] = {}
         """Effects begun and not finished, by slot: what a cancellation leaves in doubt."""
 
     def judge(self, call: ToolCall, tool: ToolFacts) -> Verdict:
@@ -68,7 +69,7 @@ class RunGuard:
                 now=self._clock(),
                 principal=row.principal,
                 agents=self._agents,
-                constraints=tuple(state.constraints.values()),
+                constraints=self.rules,
                 sources=state.sources,
                 done=state.done,
                 label=state.label,
@@ -77,6 +78,15 @@ class RunGuard:
                 decided=self.decided,
             ),
         )
+
+    @property
+    def rules(self) -> tuple[Constraint, ...]:
+        """All rules in force: the agent's own, then the session's."""
+        state = self._journal.state
+        if state.rules_version != self._rules_version:
+            self._rules = (*self._own_rules, *state.constraints.values())
+            self._rules_version = state.rules_version
+        return self._rules
 
     async def begin(self, verdict: Verdict, tool: ToolFacts, attempt: int) -> ToolResult | None:
         """Make the effect and its audit row durable; a result means that it must not run (again)."""
@@ -94,7 +104,7 @@ class RunGuard:
             return found
         if found == "started":
             return await self._settle_started(call, key, verdict, tool)
-        self.begun[call.slot] = (key, call)
+        self.begun[call.slot] = (verdict, tool)
         return None
 
     async def finish(self, verdict: Verdict, tool: ToolFacts, result: ToolResult, attempt: int, last: bool) -> None:
@@ -115,7 +125,7 @@ class RunGuard:
             if one.args_digest == verdict.digest and (self.decided is None or one.id != self.decided.id):
                 return _waits(one)
         if len(waiting) >= self._policy.questions:
-            told = f"{len(waiting)} actions wait for a person already; no further one can be asked. End with what you know."
+            told = f"{len(waiting)} actions wait for a person already, and no further one can. End with what you know."
             return ToolResult(ok=False, summary=told, error=told, code="action.too_many", via="refused")
         action = self._action("approval", call, verdict, tool, preview=preview, reversible=reversible)
         self.ask(action)
@@ -128,13 +138,9 @@ class RunGuard:
 
     def doubt(self, slot: int) -> ToolResult:
         """The result of an effect that was cut off between begin and end: nobody knows, a person will look."""
-        key, call = self.begun.pop(slot)
-        facts = self._facts(call)
-        if facts is None or facts.effect != "once":
-            return ToolResult(ok=False, summary="It was cut off.", error="cut off", code="run.cancelled")
-        verdict = Verdict(outcome="allow", call=call, digest=digest(call.args), risk=facts.risk)
-        result = _in_doubt(f"{call.name} was cut off")
-        self._close(call, verdict, facts, result)
+        verdict, facts = self.begun.pop(slot)
+        result = _in_doubt(f"{verdict.call.name} was cut off") if facts.effect == "once" else _CUT_OFF
+        self._close(verdict.call, verdict, facts, result)
         return result
 
     def key(self, call: ToolCall) -> str:
@@ -144,10 +150,6 @@ class RunGuard:
 
     def _waiting(self) -> list[PendingAction]:
         return [*self._journal.state.open.values(), *self._journal.queue.pending]
-
-    def _facts(self, call: ToolCall) -> ToolFacts | None:
-        tool = self._toolset.get(call.name)
-        return tool.facts(call.args) if tool else None
 
     async def _settle_started(self, call: ToolCall, key: str, verdict: Verdict, facts: ToolFacts) -> ToolResult:
         """An earlier process began this and did not say how it ended: ask the tool, else a person."""
@@ -211,6 +213,9 @@ class RunGuard:
             who=f"{principal.tenant}/{principal.id}",
             at=self._clock(),
         )
+
+
+_CUT_OFF = ToolResult(ok=False, summary="It was cut off.", error="it was cut off", code="run.cancelled")
 
 
 def describe(call: ToolCall) -> str:

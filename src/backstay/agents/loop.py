@@ -46,7 +46,7 @@ async def loop(work: Work) -> Ending:
         if ending is not None:
             return ending
         try:
-            reply = await _ask(work, _warning(spent))
+            await _ask(work, _warning(spent))
         except ModelError as error:
             return Ending(status="failed", code=error.code, reason=error.message)
         if run.output is not None and not run.is_due:
@@ -55,7 +55,7 @@ async def loop(work: Work) -> Ending:
             return Ending(status="failed", code="model.empty", reason="the model answered nothing, twice")
 
 
-async def _ask(work: Work, warning: str) -> ModelReply:
+async def _ask(work: Work, warning: str) -> None:
     """One request and its reply, journalled before anything is built on it; a last reply goes out with the release."""
     run, journal, ctx, definition = work.run, work.journal, work.ctx, work.definition
     ctx.step = run.step + 1
@@ -78,7 +78,6 @@ async def _ask(work: Work, warning: str) -> ModelReply:
         told(await journal.write(("reply", body)))
     else:
         journal.write_later("reply", body, told)
-    return reply
 
 
 def _offered(work: Work) -> frozenset[str]:

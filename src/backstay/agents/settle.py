@@ -1,7 +1,7 @@
 """What happens at a step border: arrivals are numbered, people are asked, decided actions are carried out.
 
-A decided action runs from its stored arguments, judged afresh, at most once. Its outcome enters the session as a notice,
-never as a second result. Source: SPEC B4, B5, G3; DESIGN 8.5–8.7.
+A decided action runs from its stored arguments, judged afresh, at most once. Its outcome enters the session as a
+notice, never as a second result. Source: SPEC B4, B5, G3; DESIGN 8.5–8.7.
 """
 
 from __future__ import annotations

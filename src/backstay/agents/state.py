@@ -1,7 +1,7 @@
 """What the records of a session fold into. `fold` is the only thing that changes it.
 
-Resume is folding, never replaying user code: the same records give the same state, whoever wrote them. Source: DESIGN 2,
-8.3, 8.10.
+Resume is folding, never replaying user code: the same records give the same state, whoever wrote them.
+Source: DESIGN 2, 8.3, 8.10.
 """
 
 from __future__ import annotations

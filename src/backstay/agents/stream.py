@@ -17,7 +17,7 @@ _detached: set[asyncio.Task[Any]] = set()
 
 
 class RunStream:
-    """Events of one run as they happen, then its result. Leaving the block cancels and awaits the run, unless detached."""
+    """Events of one run as they happen, then its result. Leaving the block cancels the run, unless detached."""
 
     def __init__(self, start: Callable[[Listener], Awaitable[RunResult[Any]]]) -> None:
         self._start = start

@@ -27,6 +27,8 @@ class Ending:
     status: ResultStatus
     code: str = ""
     reason: str = ""
+    is_left: bool = False
+    """Left where it is, open calls and all: the run stays due, and whoever drives it next goes on from the journal."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,7 +58,7 @@ class Work:
         """The constraint block, written anew only when a rule has come or gone."""
         version = self.journal.state.rules_version
         if version != self._rules_version:
-            self._rules = constraint_block(self.journal.state.constraints.values())
+            self._rules = constraint_block(self.guard.rules)
             self._rules_version = version
         return self._rules
 

@@ -11,12 +11,10 @@ import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from backstay.agents import RunResult
 from backstay.agents.drive import live
-from backstay.agents.result import ResultStatus
-from backstay.agents.work import Ending
 from backstay.cli.exits import INTERRUPTED
 from backstay.cli.printing import Printer
 from backstay.cli.progress import Progress
@@ -61,12 +59,8 @@ async def until_interrupted(work: Awaitable[T], out: Printer) -> T:
         if pressed > 1:
             os._exit(INTERRUPTED)
         out.note("stopping; press Ctrl-C again to end at once", "yellow")
-        if not live.stops:
+        if not live.leave("Ctrl-C stopped it; it can be resumed"):
             task.cancel()
-        for stop in live.stops.values():
-            # `running` without a driver is what a dead process leaves, and what `due` names.
-            status = cast("ResultStatus", "running")
-            stop.now(Ending(status=status, code=INTERRUPT_CODE, reason="Ctrl-C stopped it; it can be resumed"))
 
     loop = asyncio.get_running_loop()
     with contextlib.suppress(NotImplementedError):  # Windows has no signal handlers on its loop

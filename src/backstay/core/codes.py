@@ -76,7 +76,7 @@ _SETUP = {
         "A stream was read before it was opened.",
         "Use `async with agent.run_stream(...) as stream`.",
     ),
-    "run.sync": ("run_sync was called inside a running event loop.", "Use `await agent.run(...)` there."),
+    "run.sync": ("A call of run_sync was made inside a running event loop.", "Use `await agent.run(...)` there."),
 }
 
 _TOOLS = {

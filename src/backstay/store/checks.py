@@ -147,7 +147,7 @@ def wish_to_cancel(run: RunRow, reason: str, now: float) -> Record:
         run_id=run.run_id,
         kind="status",
         at=now,
-        body=Status(status="cancelled", code="run.cancelled", reason=reason),
+        body=Status(status="cancelled", reason=reason),
         trace_id=run.trace_id,
     )
 

@@ -169,8 +169,16 @@ class Tables:
         return Fence(root_id=root.session_id, owner=owner, epoch=root.epoch)
 
     def start(self, stream: Stream, run: Run) -> None:
-        """Set a run to running, with all that has arrived for it numbered."""
+        """Set a run to running, with all that has arrived for it numbered.
+
+        A decision about a row that an ended run left open, such as a rule to be confirmed, goes with it.
+        """
         run_id = run.row.run_id
+        if self.arrived:
+            for over in stream.runs:
+                if over.arrivals and over.row.status in ENDED:
+                    taken, over.arrivals = over.arrivals, []
+                    self.number(stream, over, [one for one in taken if one.kind == "decided"])
         if run.arrivals:
             taken, run.arrivals = run.arrivals, []
             self.number(stream, run, taken)

@@ -13,6 +13,7 @@ from pathlib import Path
 from backstay.core.errors import BackstayError, CorruptError, FullError, StoreError
 from backstay.store.chain import Chain, key_of
 from backstay.store.migrations import MIGRATIONS
+from backstay.store.owners import is_gone
 
 APPLICATION_ID = 0x4241434B
 """`BACK`, in the header of the file: what tells our files from other programs'."""
@@ -24,6 +25,7 @@ def connect(path: Path, *, busy_seconds: float, synchronous: str) -> sqlite3.Con
     db = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
     )
+    db.create_function("is_gone", 1, is_gone)
     db.execute(_SYNCHRONOUS[synchronous])
     db.execute(_CHECKPOINT)
     db.execute(_CACHE)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from backstay.store import checks
+from backstay.store.owners import is_gone
 from backstay.store.records import ENDED, Fence, RunRow
 from backstay.store.sqlite.rows import ARRIVAL, RECORD, RUN, Row, run_of
 
@@ -23,7 +24,10 @@ _ADD_RUN = f"INSERT INTO runs ({RUN}, tenant, person) VALUES (?, ?, ?, ?, ?, ?, 
 _DEDUP = "INSERT INTO dedups (dedup, run_id) VALUES (?, ?)"
 _ADD_RECORD = f"INSERT INTO records ({RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _ADD_ARRIVAL = f"INSERT INTO arrivals ({ARRIVAL}, root_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ARRIVED = f"SELECT {ARRIVAL} FROM arrivals WHERE run_id = ? ORDER BY id"
+_OVER = ", ".join(repr(one) for one in sorted(ENDED))
+_OURS = f"""(run_id = :run OR (session_id = :session AND kind = 'decided' AND run_id IN (
+    SELECT run_id FROM runs WHERE session_id = :session AND status IN ({_OVER}))))"""
+_ARRIVED = f"SELECT {ARRIVAL} FROM arrivals WHERE {_OURS} ORDER BY id"
 _ARRIVED_LATER = f"SELECT {ARRIVAL} FROM arrivals WHERE run_id = ? AND kind <> 'input' ORDER BY id"
 _QUEUED = "SELECT run_id FROM arrivals WHERE session_id = ? AND kind = 'input' ORDER BY id"
 _TAKE = """UPDATE sessions SET owner = ?, driver = ?, until = ?, epoch = epoch + 1 WHERE session_id = ?
@@ -46,8 +50,8 @@ WITH named (run_id) AS (
     UNION SELECT run_id FROM runs WHERE wake_at <= :now
     UNION SELECT run_id FROM actions WHERE state = 'open' AND expires_at <= :now)
 SELECT r.run_id FROM named JOIN runs r ON r.run_id = named.run_id JOIN sessions s ON s.session_id = r.root_id
-WHERE r.status NOT IN ({", ".join(repr(one) for one in sorted(ENDED))})
-    AND (s.owner IS NULL OR s.until <= :now)
+WHERE r.status NOT IN ({_OVER})
+    AND (s.owner IS NULL OR s.until <= :now OR is_gone(s.owner))
     AND NOT EXISTS (
         SELECT 1 FROM arrivals mine JOIN arrivals other ON other.session_id = mine.session_id AND other.kind = 'input'
         WHERE mine.run_id = r.run_id AND mine.kind = 'input' AND other.id < mine.id AND other.run_id <> mine.run_id)
@@ -138,7 +142,7 @@ def _running(run: Row) -> Row:
 
 def _is_free(db: sqlite3.Connection, root_id: str, now: float) -> bool:
     owner, _, until = db.execute(_LEASE, (root_id,)).fetchone()
-    return owner is None or until <= now
+    return owner is None or until <= now or is_gone(owner)
 
 
 def leave(db: sqlite3.Connection, record: Row, root_id: str) -> None:
@@ -147,7 +151,10 @@ def leave(db: sqlite3.Connection, record: Row, root_id: str) -> None:
 
 
 def take(db: sqlite3.Connection, run: Row, owner: str, ttl: float, now: float) -> Fence:
-    """Give the run's root session to an owner and number what has arrived for the run."""
+    """Give the run's root session to an owner and number what has arrived for the run.
+
+    A decision about a row that an ended run left open, such as a rule to be confirmed, goes with it.
+    """
     run_id, _, root_id = run[:3]
     (epoch,) = db.execute(_TAKE, (owner, run_id, now + ttl, root_id)).fetchone()
     _start(db, run)
@@ -155,8 +162,9 @@ def take(db: sqlite3.Connection, run: Row, owner: str, ttl: float, now: float) -
 
 
 def _start(db: sqlite3.Connection, run: Row) -> None:
-    if number(db, run[1], db.execute(_ARRIVED, (run[0],)).fetchall()):
-        db.execute("DELETE FROM arrivals WHERE run_id = ?", (run[0],))
+    ours = {"run": run[0], "session": run[1]}
+    if number(db, run[1], db.execute(_ARRIVED, ours).fetchall()):
+        db.execute(f"DELETE FROM arrivals WHERE {_OURS}", ours)
     db.execute(_START, (run[0],))
 
 
