@@ -444,3 +444,10 @@ def test_a_setting_that_names_no_store_is_said_so(where: str) -> None:
     with pytest.raises(StoreError) as caught:
         open_store(where)
     assert caught.value.code == "store.url"
+
+
+async def test_the_files_of_a_store_are_their_owners_alone(tmp_path: Path) -> None:
+    store = SQLiteStore(tmp_path / "mine.db")
+    for name in ("mine.db", "mine.db-wal", "mine.db-shm", "key"):
+        assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
+    await store.close()

@@ -21,7 +21,9 @@ _SCARCE_BYTES = 1 << 16
 
 
 def connect(path: Path, *, busy_seconds: float, synchronous: str) -> sqlite3.Connection:
-    """Return a connection in autocommit, usable from any one thread at a time."""
+    """Return a connection in autocommit, usable from any one thread at a time; a new file is its owner's alone."""
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
     db = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False, cached_statements=256
     )
