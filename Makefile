@@ -16,7 +16,7 @@ lint: $(READY)
 	$(BIN)/ruff check src tests examples bench
 	$(BIN)/ruff format --check src tests examples bench
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 fmt: $(READY)
 	$(BIN)/ruff check --fix src tests examples bench

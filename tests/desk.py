@@ -48,7 +48,9 @@ class Desk:
 
         return [find_order, list_orders, add_note, refund]
 
-    def agent(self, *lines: Any, constraints: tuple[str, ...] = (), limits: Limits | None = None, **more: Any) -> Agent[Any]:
+    def agent(
+        self, *lines: Any, constraints: tuple[str, ...] = (), limits: Limits | None = None, **more: Any
+    ) -> Agent[Any]:
         boundary = Boundary(constraints=constraints, limits=limits or Limits())
         return Agent(ScriptedModel(*lines), name="desk", tools=self.tools(), boundary=boundary, **more)
 

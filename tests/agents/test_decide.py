@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk import Desk, propose
 
 from backstay import Agent, Decision, PendingAction, Principal, ToolError, tool
 from backstay.agents import decide
@@ -18,6 +17,7 @@ from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.store.memory import MemoryStore
 from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
+from desk import Desk, propose
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -84,7 +84,9 @@ async def test_an_edited_amount_is_judged_anew(store: RunStore) -> None:
     desk = Desk()
     agent = desk.agent(propose(), "Waiting.", "As it is.", constraints=("at most 200 EUR a refund",))
     first = await agent.run("refund 1001", session="a", store=store)
-    lower = await agent.decide(first.pending[0], approve=True, by="bo", args={"order_id": "1001", "amount": "80"}, store=store)
+    lower = await agent.decide(
+        first.pending[0], approve=True, by="bo", args={"order_id": "1001", "amount": "80"}, store=store
+    )
     assert lower is not None
     assert desk.refunds == [("1001", Decimal(80))]
     second = await agent.run("refund 1001", session="b", store=store)
@@ -227,7 +229,9 @@ async def test_an_effect_that_fails_without_saying_applied_false_is_in_doubt(sto
         raise RuntimeError("502 from the bank")
 
     action = {"name": "pay", "arguments": {"account": "DE1"}}
-    agent = Agent(ScriptedModel(call("propose_action", action=action, reason="r"), "wait", "later", "seen"), tools=[pay])
+    agent = Agent(
+        ScriptedModel(call("propose_action", action=action, reason="r"), "wait", "later", "seen"), tools=[pay]
+    )
     waiting = await agent.run("pay DE1", session="s", store=store)
     doubt = await agent.decide(waiting.pending[0], approve=True, by="bo", store=store)
     assert doubt is not None
@@ -291,7 +295,9 @@ async def test_a_tool_that_changed_between_proposal_and_decision_is_asked_anew(s
                 return "ok"
 
         action = {"name": "ship", "arguments": {"order": "1"}}
-        return Agent(ScriptedModel(call("propose_action", action=action, reason=""), "wait", "done"), tools=[ship], name="a")
+        return Agent(
+            ScriptedModel(call("propose_action", action=action, reason=""), "wait", "done"), tools=[ship], name="a"
+        )
 
     waiting = await build(False).run("ship", session="s", store=store)
     finished = await build(True).decide(waiting.pending[0], approve=True, by="bo", store=store)
@@ -341,6 +347,4 @@ async def test_the_constraint_block_is_the_same_bytes_in_every_request() -> None
     assert len(set(blocks)) == 1
     assert "c1: only the last 30 days" in blocks[0]
     assert "cannot be checked" in blocks[0]
-    assert agent.definition.reports == (
-        "c2 'be polite' is advisory: it is shown to the model and cannot be enforced",
-    )
+    assert agent.definition.reports == ("c2 'be polite' is advisory: it is shown to the model and cannot be enforced",)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk import Desk, propose
 
 from backstay import Agent, RunContext, tool
 from backstay.agents import decide
@@ -22,6 +21,7 @@ from backstay.store.memory import MemoryStore
 from backstay.store.open import open_store
 from backstay.store.owners import is_gone, new_owner
 from backstay.store.protocol import RunStore
+from desk import Desk, propose
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -60,7 +60,9 @@ async def test_a_run_stays_due_after_a_set_up_error(store: RunStore) -> None:
     with pytest.raises(AppError) as stranger:
         await Agent(ScriptedModel(*lines), name="b").resume(waiting.run_id, store=store)
     assert stranger.value.code == "app.agent"
-    again: Agent[str] = Agent(ScriptedModel(*lines), tools=[pay], name="a", deps_for=lambda who, run: f"{who.id}'s bank")
+    again: Agent[str] = Agent(
+        ScriptedModel(*lines), tools=[pay], name="a", deps_for=lambda who, run: f"{who.id}'s bank"
+    )
     done = await again.resume(waiting.run_id, store=store)
     assert done is not None
     assert "paid with local's bank" in done.new_messages[0].text
@@ -198,7 +200,9 @@ async def test_a_snapshot_and_what_follows_fold_into_the_same_state_as_everythin
     desk = Desk()
     agent = desk.agent(constraints=("only the last 30 days",))
     for number in range(8):
-        await agent.run(f"turn {number}, only the last {25 - number} days", session="s", store=store, model=FunctionModel(model))
+        await agent.run(
+            f"turn {number}, only the last {25 - number} days", session="s", store=store, model=FunctionModel(model)
+        )
     await agent.run("refund", session="s", store=store, model=ScriptedModel(propose(), "waits"))
     await agent.run("and?", session="s", store=store, model=FunctionModel(lambda _r, _c: "still waiting"))
     records = [record for page in (0, 200) for record in await store.read("s", after=page, limit=200)]
@@ -210,7 +214,9 @@ async def test_a_snapshot_and_what_follows_fold_into_the_same_state_as_everythin
     quick.load(await store.load("s"))
     for name in ("seq", "instructions", "messages", "constraints", "label", "done", "open", "decided", "refused"):
         assert getattr(quick, name) == getattr(whole, name), name
-    assert {key: run.count() for key, run in quick.runs.items()} == {key: run.count() for key, run in whole.runs.items()}
+    assert {key: run.count() for key, run in quick.runs.items()} == {
+        key: run.count() for key, run in whole.runs.items()
+    }
 
 
 async def test_the_second_start_with_one_key_is_the_first(store: RunStore) -> None:

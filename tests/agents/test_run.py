@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from desk import Desk, propose
 
 from backstay import Agent, BackstayError, Boundary, Limits, ToolError, tool
 from backstay.core.errors import ModelError, SetupError
 from backstay.core.messages import ModelReply, ModelRequest, Text, ToolCall, Usage
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.models.model import ModelProfile
+from desk import Desk, propose
 
 
 async def test_a_run_answers_with_what_the_tool_found() -> None:
@@ -32,7 +32,11 @@ async def test_no_request_ever_contains_a_high_tool() -> None:
 
     def watch(request: ModelRequest, ctx: Any) -> Any:
         seen.append(request)
-        return [call("refund", order_id="1001", amount="1"), call("find_order", order_id="1001")] if ctx.step == 1 else "ok"
+        return (
+            [call("refund", order_id="1001", amount="1"), call("find_order", order_id="1001")]
+            if ctx.step == 1
+            else "ok"
+        )
 
     agent = Agent(FunctionModel(watch), tools=desk.tools())
     result = await agent.run("refund 1001")

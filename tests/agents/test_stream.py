@@ -9,16 +9,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from desk import Desk, propose
 
 from backstay import Agent, Boundary, Limits, RunContext, tool
 from backstay.core.canon import freeze
 from backstay.core.errors import ModelError, SetupError
-from backstay.core.events import ActionAsked, Event, ModelAnswered, ModelDelta, RunAnswer, RunFinish, ToolFinish, ToolStart
+from backstay.core.events import (
+    ActionAsked,
+    Event,
+    ModelAnswered,
+    ModelDelta,
+    RunAnswer,
+    RunFinish,
+    ToolFinish,
+    ToolStart,
+)
 from backstay.core.messages import Message, ModelReply, ModelRequest, Reasoning, Text, ToolCall, Usage
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.store.memory import MemoryStore
 from backstay.store.records import Record
+from desk import Desk, propose
 
 EMPTY = ModelReply(parts=(), finish="stop", usage=None, model="m")
 LOOK = call("find_order", order_id="1001")
@@ -76,7 +85,9 @@ def _without_ids(text: str) -> str:
 
 async def _run(lines: tuple[Any, ...], *, streamed: bool) -> tuple[list[Any], list[Any], list[Event], Any]:
     store = MemoryStore()
-    agent = Desk().agent(*lines, constraints=("only the last 30 days", "at most 200 EUR a refund"), limits=Limits(steps=10))
+    agent = Desk().agent(
+        *lines, constraints=("only the last 30 days", "at most 200 EUR a refund"), limits=Limits(steps=10)
+    )
     heard: list[Event] = []
     if streamed:
         async with agent.run_stream("Refund 1001, only the last 20 days", session="s", store=store) as stream:
@@ -357,7 +368,10 @@ async def test_a_stream_that_is_not_open_says_how_to_open_it() -> None:
 
 
 async def test_what_the_run_raises_is_raised_by_the_stream() -> None:
-    with pytest.raises(SetupError):
+    async def read() -> None:
         async with Desk().agent("x").run_stream("   ") as stream:
             async for _ in stream:
                 pass
+
+    with pytest.raises(SetupError):
+        await read()

@@ -1,4 +1,4 @@
-"""Forced exit at every boundary of a run, then a fresh process on the same SQLite file: nothing lost, nothing doubled."""
+"""Forced exit at every boundary of a run, then a fresh process on the same file: nothing lost, nothing doubled."""
 
 from __future__ import annotations
 

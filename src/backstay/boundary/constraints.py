@@ -6,10 +6,14 @@ never summarised, never voted on, and evaluated before every call. Source: SPEC 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Literal, TypeAlias
+from zoneinfo import ZoneInfo
 
 from backstay.core.canon import EMPTY
 from backstay.core.messages import Args
@@ -41,7 +45,7 @@ class Constraint:
     """Names of the tools it binds; empty: every tool that has the meaning or argument."""
     agents: tuple[str, ...] = ()
     until: str | None = None
-    """End of its life: None for the session, `run`, or an ISO time."""
+    """End of its life: None for the session, `run`, or an ISO time; a date means to the end of that day."""
     bind: Mapping[str, str] = EMPTY
     """`{"meaning": "money"}`, `{"meaning": "window"}` or `{"argument": "amount"}`; empty: the call as a whole."""
     check: Args | None = None
@@ -56,4 +60,24 @@ class Constraint:
     @property
     def is_active(self) -> bool:
         """Whether it is in force: confirmed, or proposed (then a break asks instead of being refused)."""
-        return self.status in ("proposed", "confirmed")
+        return self.status not in ("superseded", "revoked", "expired")
+
+    def is_over(self, now: float, zone: str) -> bool:
+        """Whether the time it was made for has passed. A day is over when it ends in the principal's zone.
+
+        What cannot be read as a time never comes: a rule does not lapse by a slip of the pen. The end of a run is not
+        for the clock to tell; whoever ends the run revokes the rule.
+        """
+        return self.until not in (None, "run") and now >= _end(self.until or "", zone)
+
+
+@lru_cache(maxsize=256)
+def _end(until: str, zone: str) -> float:
+    """Seconds since 1970; infinity where it is no ISO time or no zone."""
+    try:
+        end = datetime.fromisoformat(until)
+        if len(until) <= 10:
+            end += timedelta(days=1)
+        return (end if end.tzinfo else end.replace(tzinfo=ZoneInfo(zone))).timestamp()
+    except (ValueError, OverflowError, KeyError, OSError):
+        return math.inf

@@ -1,10 +1,11 @@
 """The boundary of an agent as one frozen, readable object: constraints, limits, how questions are asked.
 
-Source: SPEC B1, B14. Rules given as text are read by `boundary/text` when the agent is built; `judge` sees records only.
+Source: SPEC B1, B14. Rules given as text are read by `boundary/text` when the agent is built; `judge` sees records.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,10 +36,16 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name in ("steps", "calls", "tokens", "seconds", "depth"):
-            if getattr(self, name) <= 0:
-                raise SetupError(f"Limits({name}={getattr(self, name)!r}): expected a number above 0", code="limits")
-        if self.usd is not None and self.usd < 0:
+            value = getattr(self, name)
+            if not _is_number(value) or value <= 0:
+                raise SetupError(f"Limits({name}={value!r}): expected a number above 0", code="limits")
+        if self.usd is not None and (not _is_number(self.usd) or self.usd < 0):
             raise SetupError(f"Limits(usd={self.usd!r}): expected 0 or more, or None", code="limits")
+
+
+def _is_number(value: object) -> bool:
+    """Whether it can be compared with a count: a NaN is below no limit and above none, so it would never be reached."""
+    return isinstance(value, int | float | Decimal) and not math.isnan(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +75,15 @@ class Boundary:
                 code="constraint.invalid",
             )
         object.__setattr__(self, "constraints", tuple(self.constraints))
+        for rule in self.constraints:
+            if not isinstance(rule, str | Constraint):
+                raise SetupError(
+                    f"Boundary(constraints=[{type(rule).__name__}]): expected a text or a Constraint",
+                    code="constraint.invalid",
+                )
+        if not _is_number(self.ask_seconds) or self.ask_seconds <= 0:
+            raise SetupError(f"Boundary(ask_seconds={self.ask_seconds!r}): expected seconds above 0", code="limits")
+        if not _is_number(self.questions) or self.questions < 0:
+            raise SetupError(f"Boundary(questions={self.questions!r}): expected 0 or more", code="limits")
+        if self.mode not in ("enforce", "observe"):
+            raise SetupError(f"Boundary(mode={self.mode!r}): expected 'enforce' or 'observe'")

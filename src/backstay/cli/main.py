@@ -9,11 +9,11 @@ import json
 import os
 import sys
 import traceback
+from importlib.metadata import version
 from typing import Annotated, Any, NoReturn
 
 import typer
 
-import backstay
 from backstay.cli import audit, decide, explain, inbox, resume, run, trace
 from backstay.cli.exits import DONE, EPILOG, FAILED, INTERRUPTED, USAGE, of_error
 from backstay.cli.printing import clean
@@ -34,7 +34,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"backstay {backstay.__version__}\n")
+        sys.stdout.write(f"backstay {version('backstay')}\n")
         raise typer.Exit(DONE)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from backstay.core.messages import Json
@@ -77,14 +77,24 @@ def thaw(value: Json) -> Any:
     return value
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+_encoder = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+_make_encoder = getattr(json.encoder, "c_make_encoder", None)
+_pieces: Callable[[Any, int], Iterable[str]] | None = None
+if _make_encoder is not None:  # `encode` makes one of these for every value, which costs more than its work
+    _pieces = _make_encoder(None, _encoder.default, json.encoder.encode_basestring, None, ":", ",", True, False, False)
 
 
 def canonical(value: Json) -> str:
-    """Return the one text of a JSON value: keys sorted, no blanks, Unicode as it is."""
-    return _encode(value)
+    """Return the one text of a JSON value: keys sorted, no blanks, Unicode as it is.
+
+    Raises:
+        TypeError, ValueError, RecursionError: when the value is not JSON, or is nested too deeply.
+    """
+    if _pieces is None:
+        return _encoder.encode(value)
+    return "".join(_pieces(value, 0))
 
 
 def digest(value: Json) -> str:
     """Return the SHA-256 of the canonical text, 64 hexadecimal characters. Lone surrogates are hashed as they stand."""
-    return hashlib.sha256(_encode(value).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(canonical(value).encode("utf-8", "surrogatepass")).hexdigest()

@@ -24,9 +24,11 @@ Source: SPEC G7.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, TypeAlias
@@ -264,6 +266,9 @@ class Emitter:
                 replies), `**` (pieces and the runs inside them too), or a function of the event.
             listener: called with the event; it must return at once and changes nothing.
             once: removed after the first event it hears.
+
+        Raises:
+            TypeError: for an async function, which nobody would await.
         """
         if listener is None:
 
@@ -272,21 +277,40 @@ class Emitter:
                 return function
 
             return decorate
+        if inspect.iscoroutinefunction(listener):
+            raise TypeError(f"{listener!r} is async; a listener is an ordinary function that returns at once")
         subscription = _Subscription(matcher, listener, once)
         self._subscriptions.append(subscription)
         Emitter._changes += 1
 
         def off() -> None:
+            subscription.spent = True  # not even the event that is being delivered now
             if subscription in self._subscriptions:
                 self._subscriptions.remove(subscription)
                 Emitter._changes += 1
 
         return off
 
-    def pipe(self, target: Emitter) -> None:
-        """Let `target` hear everything this emitter hears, as events of a run inside its own."""
+    def pipe(self, target: Emitter) -> Callable[[], None]:
+        """Let `target` hear everything this emitter hears, as events of a run inside its own; the result ends it.
+
+        Raises:
+            ValueError: when this emitter would hear itself.
+        """
+        if target._reaches(self):
+            raise ValueError("an emitter cannot hear itself: the target is piped to, or made above, this one already")
         self._nested.append(target)
         Emitter._changes += 1
+
+        def off() -> None:
+            if target in self._nested:
+                self._nested.remove(target)
+                Emitter._changes += 1
+
+        return off
+
+    def _reaches(self, other: Emitter) -> bool:
+        return self is other or any(one._reaches(other) for one in (*self._above, *self._nested))
 
     def bind(self, loop: asyncio.AbstractEventLoop) -> None:
         """Name the loop that events from other threads are handed to."""
@@ -304,7 +328,8 @@ class Emitter:
     def __call__(self, event: Event) -> None:
         """Hand the event to its listeners."""
         if self._loop is not None and threading.get_ident() != self._thread:
-            self._loop.call_soon_threadsafe(self._deliver, event)
+            with suppress(RuntimeError):  # the loop has ended, and with it everybody who listened there
+                self._loop.call_soon_threadsafe(self._deliver, event)
         else:
             self._deliver(event)
 
@@ -318,7 +343,8 @@ class Emitter:
                     continue
                 if subscription.once:
                     subscription.spent = True
-                    owner._subscriptions.remove(subscription)
+                    if subscription in owner._subscriptions:
+                        owner._subscriptions.remove(subscription)
                     Emitter._changes += 1
                 subscription.listener(event)
             except Exception as error:  # a listener is never fatal; its first failure is told in full

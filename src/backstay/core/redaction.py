@@ -8,39 +8,68 @@ from __future__ import annotations
 import base64
 import hashlib
 import hmac
+import json
 import re
 import secrets
 from collections.abc import Mapping
-from urllib.parse import quote
+from html import escape
+from urllib.parse import quote, quote_plus
 
 from backstay.core.messages import Json
 
 _KEY = secrets.token_bytes(16)
-_NAMES = re.compile(
-    r"(?i)(?:^|[_\-.])(?:password|passwd|secret|token|api[_-]?key|authorization|cookie|credential|private[_-]?key)s?$"
+_NAMES = (
+    r"(?i)(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_\-]?key|access[_\-]?key|private[_\-]?key|authorization"
+    r"|cookie|credential)s?$"
 )
-_SHAPES = re.compile(
-    r"sk-[A-Za-z0-9_\-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|AKIA[0-9A-Z]{16}"
-    r"|xox[abprs]-[A-Za-z0-9\-]{10,}|AIza[0-9A-Za-z_\-]{35}|eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+"
+_COUNTS = r"(?i)tokens?$"
+_SHAPES = (
+    r"(?<![A-Za-z0-9])(?:sk-[A-Za-z0-9_\-]{16,}|[rsp]k_(?:live|test)_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}"
+    r"|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_\-]{16,}|hf_[A-Za-z0-9]{20,}|npm_[A-Za-z0-9]{30,}"
+    r"|(?:AKIA|ASIA)[0-9A-Z]{16}|xox[abeprs]-[A-Za-z0-9\-]{10,}|xapp-[A-Za-z0-9\-]{10,}|AIza[0-9A-Za-z_\-]{35}"
+    r"|ya29\.[A-Za-z0-9_\-]{16,}|eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]+"
+    r"|(?i:bearer)\s+[A-Za-z0-9._~+/=\-]{16,})"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
-    r"|(?i:bearer)\s+[A-Za-z0-9._\-]{16,}"
+    r"|(?<=://)[^\s/:@]{0,256}:[^\s/@]{1,256}(?=@)"
 )
+"""Shapes of credentials. Each begins at a border: `risk-assessment-of-x` holds none, and no text takes long to scan."""
 
 _registered: dict[str, str] = {}
+"""Form → mark, longest form first: one secret may stand inside another."""
 
 
 def register_secret(value: str) -> None:
-    """Make a credential known: it and its base64, URL and JSON forms are redacted from now on. Under 6 characters: refused.
+    """Make a credential known: as it is, and as base64, hexadecimal, URL and JSON text, it is redacted from now on.
+
+    Args:
+        value: the credential. In base64 it is found inside a longer text too, such as `user:secret`.
 
     Raises:
-        ValueError: for a value so short that it would stand in ordinary text.
+        ValueError: for a value under 6 characters, which would stand in ordinary text.
     """
     if len(value) < 6:
         raise ValueError("a registered secret has at least 6 characters")
     mark = _mark(value)
-    encoded = base64.b64encode(value.encode()).decode().rstrip("=")
-    for form in {value, encoded, quote(value, safe=""), value.replace("\\", "\\\\").replace('"', '\\"')}:
-        _registered[form] = mark
+    known = _registered | dict.fromkeys(_forms(value), mark)
+    ordered = sorted(known.items(), key=lambda item: -len(item[0]))
+    _registered.clear()
+    _registered.update(ordered)
+
+
+def _forms(value: str) -> set[str]:
+    raw = value.encode("utf-8", "surrogatepass")
+    quoted = {quote(raw, safe=""), quote(raw), quote_plus(raw)}
+    written = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1], escape(value)}
+    lower = {re.sub("%..", lambda found: found.group().lower(), one) for one in quoted}
+    hexed = {raw.hex(), raw.hex().upper()}
+    return {value} | quoted | lower | written | hexed | {one for shift in range(3) for one in _base64(raw, shift)}
+
+
+def _base64(raw: bytes, shift: int) -> tuple[str, str]:
+    """The characters of base64 that the bytes alone decide when `shift` other bytes stand before them."""
+    whole = base64.b64encode(b"\0" * shift + raw).decode().rstrip("=")
+    own = whole[(0, 2, 3)[shift] : len(whole) - (1 if (shift + len(raw)) % 3 else 0)]
+    return own, own.translate(str.maketrans("+/", "-_"))
 
 
 def redact(text: str) -> str:
@@ -48,21 +77,29 @@ def redact(text: str) -> str:
     for form, mark in _registered.items():
         if form in text:
             text = text.replace(form, mark)
-    return _SHAPES.sub(lambda found: _mark(found.group()), text)
+    return re.sub(_SHAPES, lambda found: _mark(found.group()), text)
 
 
 def redact_json(value: Json) -> Json:
-    """Return a JSON value with every text redacted, and every field named like a credential replaced whole."""
+    """Return a JSON value with every text and key redacted, and fields named like a credential replaced whole.
+
+    Counts of tokens stay: `max_tokens: 4096` is no credential.
+    """
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):
-        return {
-            key: _mark(str(item)) if item is not None and _NAMES.search(key) else redact_json(item)
-            for key, item in value.items()
-        }
+        return {redact(key): _field(key, item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [redact_json(item) for item in value]
     return value
+
+
+def _field(key: str, item: Json) -> Json:
+    if item is None or isinstance(item, bool) or not re.search(_NAMES, key):
+        return redact_json(item)
+    if isinstance(item, int | float) and re.search(_COUNTS, key):
+        return item
+    return _mark(str(item))
 
 
 def _mark(secret: str) -> str:

@@ -5,6 +5,7 @@ Byte-identical as long as the rules are. Source: SPEC M6, B8.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from backstay.boundary.constraints import Constraint
@@ -20,8 +21,8 @@ def constraint_block(constraints: Iterable[Constraint]) -> str:
 
 
 def _line(constraint: Constraint) -> str:
-    words = " ".join(constraint.text.split()).replace("</rules>", "&lt;/rules>")
     how = _ADVISORY if constraint.check is None else constraint.render
     if constraint.status == "proposed":
         how += "; to be confirmed by the user"
-    return f"- {constraint.id}: {words} ({how})"
+    line = " ".join(f"- {constraint.id}: {constraint.text} ({how})".split())
+    return re.sub(r"<(?=\s*/?\s*rules)", "&lt;", line, flags=re.IGNORECASE)  # nobody's words end the block

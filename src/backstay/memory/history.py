@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from backstay.core.messages import Message, Part, ToolCall, ToolResult, ToolReturn
+from backstay.core.messages import Message, Part, Reasoning, Text, ToolCall, ToolResult, ToolReturn
 
 _LOST = ToolResult(
     ok=False,
@@ -23,8 +23,9 @@ _LOST = ToolResult(
 def make_valid(messages: Iterable[Message]) -> tuple[Message, ...]:
     """Return the messages such that every provider takes them.
 
-    A result without its call is dropped, a call without a result gets one that says so, a doubled id is made another,
-    reasoning without anything after it in its message is dropped with an otherwise empty message.
+    A result without its call is dropped, a call without a result gets one that says so, a doubled id of a call is made
+    another, empty texts are dropped, and so is reasoning with nothing after it in its message (case C33); a message of
+    which nothing is left goes with it. Everything else stays in its order.
     """
     made: list[Message] = []
     used: set[str] = set()
@@ -51,11 +52,18 @@ def _with_unique_calls(message: Message, used: set[str], waiting: dict[str, tupl
             used.add(fresh)
             waiting[fresh] = (part.id, part.name)
             parts.append(part if fresh == part.id else replace(part, id=fresh))
-        elif not isinstance(part, ToolReturn):
+        elif not isinstance(part, ToolReturn) and not _is_empty(part, message):
             parts.append(part)
-    return message if len(parts) == len(message.parts) and tuple(parts) == message.parts else replace(
-        message, parts=tuple(parts)
-    )
+    while parts and isinstance(parts[-1], Reasoning):
+        parts.pop()
+    return message if tuple(parts) == message.parts else replace(message, parts=tuple(parts))
+
+
+def _is_empty(part: Part, message: Message) -> bool:
+    """Whether no provider takes the part: words that are none, and anybody's reasoning but the model's."""
+    if isinstance(part, Reasoning):
+        return message.role != "assistant"
+    return isinstance(part, Text) and not part.text
 
 
 def _unused(wanted: str, used: set[str]) -> str:
@@ -72,10 +80,10 @@ def _add_returns(made: list[Message], message: Message, waiting: dict[str, tuple
         fresh = next((id_ for id_, (given, _) in waiting.items() if given == part.call_id), None)
         if fresh is None:
             continue
-        del waiting[fresh]
-        parts.append(replace(part, call_id=fresh))
+        _, name = waiting.pop(fresh)
+        parts.append(part if (part.call_id, part.name) == (fresh, name) else replace(part, call_id=fresh, name=name))
     if parts:
-        made.append(replace(message, parts=tuple(parts)))
+        made.append(message if tuple(parts) == message.parts else replace(message, parts=tuple(parts)))
 
 
 def _close(made: list[Message], waiting: dict[str, tuple[str, str]]) -> None:

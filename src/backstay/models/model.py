@@ -69,7 +69,7 @@ class Price:
     __slots__ = ("_cached", "_input", "_is_known", "_output")
 
     def __init__(self, price: Args | None) -> None:
-        self._is_known = price is not None
+        self._is_known = price is not None and {"input", "output"} <= price.keys()
         rates = {key: Decimal(str(value)) for key, value in (price or {}).items()}
         self._input = rates.get("input", _FREE)
         self._cached = rates.get("cached", self._input)
@@ -81,7 +81,7 @@ class Price:
             return None
         if not (self._input or self._cached or self._output):
             return _FREE
-        fresh = usage.input_tokens - usage.cached_tokens
+        fresh = max(usage.input_tokens - usage.cached_tokens, 0)
         return (
             fresh * self._input + usage.cached_tokens * self._cached + usage.output_tokens * self._output
         ) / _MILLION

@@ -7,7 +7,8 @@ the reply that the first one would have got. Source: SPEC L6.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import replace
 from inspect import isawaitable
 from typing import Any, TypeAlias
 
@@ -24,10 +25,10 @@ from backstay.core.messages import (
     ToolCall,
     Usage,
 )
-from backstay.models.assembler import Assembler
+from backstay.models.assembler import Assembler, parse_call, says_something
 from backstay.models.model import ModelProfile
 
-Line: TypeAlias = "str | ToolCall | ModelReply | Exception | list[str | ToolCall]"
+Line: TypeAlias = "str | ToolCall | ModelReply | BaseException | list[str | ToolCall]"
 """What a script says at one step: words, a call, several parts, a whole reply, or an error to raise."""
 
 PROFILE = ModelProfile(family="scripted", window=128_000, price={"input": "0", "output": "0"})
@@ -83,9 +84,9 @@ class FunctionModel:
         """Compute the line, and stream it in small pieces if somebody listens."""
         said = self._function(request, ctx)
         line: Line = await said if isawaitable(said) else said
-        if isinstance(line, Exception):
+        if isinstance(line, BaseException):
             raise line
-        reply = line if isinstance(line, ModelReply) else _reply(line, request, ctx, self._name)
+        reply = _as_received(line) if isinstance(line, ModelReply) else _reply(line, request, ctx, self._name)
         return reply if on_delta is None else _streamed(reply, on_delta)
 
 
@@ -111,7 +112,9 @@ class ScriptedModel(FunctionModel):
         return self._lines[ctx.step - 1]
 
 
-def _reply(line: str | ToolCall | list[str | ToolCall], request: ModelRequest, ctx: RunContext[Any], name: str) -> ModelReply:
+def _reply(
+    line: str | ToolCall | list[str | ToolCall], request: ModelRequest, ctx: RunContext[Any], name: str
+) -> ModelReply:
     said = line if isinstance(line, list) else [line]
     parts = tuple(
         Text(text=part) if isinstance(part, str) else _numbered(part, ctx.step, index)
@@ -119,19 +122,36 @@ def _reply(line: str | ToolCall | list[str | ToolCall], request: ModelRequest, c
     )
     has_calls = any(isinstance(part, ToolCall) for part in parts)
     return ModelReply(
-        parts=tuple(part for part in parts if isinstance(part, ToolCall) or part.text),
+        parts=tuple(filter(says_something, parts)),
         finish="tool_calls" if has_calls else "stop",
         usage=Usage(input_tokens=_count(request), output_tokens=sum(map(_size, parts)) // 4 + 1),
         model=name,
     )
 
 
+def _as_received(reply: ModelReply) -> ModelReply:
+    """A reply written by hand, as a client would have put it together from the wire, streamed or not."""
+    parts = (_received(part) if isinstance(part, ToolCall) else part for part in reply.parts)
+    return replace(reply, parts=tuple(filter(says_something, parts)))
+
+
+def _received(part: ToolCall) -> ToolCall:
+    if part.raw is not None:
+        return parse_call(part.id, part.name, part.raw)
+    args = freeze(part.args)
+    assert isinstance(args, Mapping)
+    return ToolCall(id=part.id, name=part.name, args=args)
+
+
 def _numbered(part: ToolCall, step: int, index: int) -> ToolCall:
+    if not isinstance(part, ToolCall):
+        raise TypeError(f"a line is text, a call, a list of both, a ModelReply or an exception, got {part!r}")
+    part = _received(part)
     return part if part.id else ToolCall(id=f"call-{step}-{index}", name=part.name, args=part.args, raw=part.raw)
 
 
 def _count(request: ModelRequest) -> int:
-    """Tokens of a request, by the rule of thumb of 32 a message: a script is no tokenizer, and costs as little as it can."""
+    """Tokens of a request, by the rule of thumb of 32 a message: a script is no tokenizer."""
     return 32 * len(request.messages)
 
 
@@ -149,6 +169,9 @@ def _streamed(reply: ModelReply, on_delta: Callable[[Delta], None]) -> ModelRepl
     for delta in _pieces(reply):
         assembler.add(delta)
         on_delta(delta)
+    for number, part in enumerate(reply.parts):
+        if isinstance(part, Reasoning) and part.signature is not None:
+            assembler.sign(number, part.signature)
     return assembler.reply(finish=reply.finish, usage=reply.usage, model=reply.model)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from threading import Lock
 
 from backstay.core.errors import ToolError
 
@@ -21,7 +22,7 @@ MIN_RETRIES = 3
 
 @dataclass(slots=True)
 class Circuit:
-    """The state of one downstream. Used from one event loop at a time; nothing is awaited inside."""
+    """The state of one downstream. Runs in several threads may share it; nothing is awaited inside."""
 
     downstream: str
     faults: int = 0
@@ -29,48 +30,62 @@ class Circuit:
     is_probing: bool = False
     calls: deque[float] = field(default_factory=deque)
     retries: deque[float] = field(default_factory=deque)
+    _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def enter(self, now: float) -> None:
-        """Let an attempt through.
+    def enter(self, now: float) -> bool:
+        """Let an attempt through; says whether it is the probe, which `leave` or `abandon` want to know.
 
         Raises:
             ToolError: code `tool.circuit_open`, while the downstream is given time to recover.
         """
-        if self.opened_at is not None:
-            left = self.opened_at + OPEN_SECONDS - now
-            if left > 0 or self.is_probing:
-                raise ToolError(
-                    f"{self.downstream} has failed {self.faults} times in a row and is left alone"
-                    f" for {max(left, 1):.0f} more seconds. Do something else, or answer with what is known.",
-                    code="tool.circuit_open",
-                    applied=False,
-                )
-            self.is_probing = True
-        self.calls.append(now)
-        _forget(self.calls, now)
+        with self._lock:
+            is_probe = self.opened_at is not None
+            if self.opened_at is not None:
+                self.opened_at = min(self.opened_at, now)  # a clock set back does not keep it open for longer
+                left = self.opened_at + OPEN_SECONDS - now
+                if left > 0 or self.is_probing:
+                    raise self._refusal(left)
+                self.is_probing = True
+            self.calls.append(now)
+            _forget(self.calls, now)
+            return is_probe
 
-    def leave(self, now: float, *, ok: bool) -> None:
-        """Record how the attempt ended."""
-        self.is_probing = False
-        if ok:
-            self.faults, self.opened_at = 0, None
-            return
-        self.faults += 1
-        if self.faults >= FAULTS:
-            self.opened_at = now
+    def _refusal(self, left: float) -> ToolError:
+        return ToolError(
+            f"{self.downstream} has failed {self.faults} times in a row and is left alone"
+            f" for {max(left, 1):.0f} more seconds. Do something else, or answer with what is known.",
+            code="tool.circuit_open",
+            applied=False,
+        )
 
-    def abandon(self) -> None:
-        """The attempt was cancelled from above: it says nothing about the downstream."""
-        self.is_probing = False
+    def leave(self, now: float, *, ok: bool, is_probe: bool = False) -> None:
+        """Record how the attempt ended. While the circuit is open only the probe's word counts."""
+        with self._lock:
+            if is_probe:
+                self.is_probing = False
+            elif self.opened_at is not None:
+                return
+            if ok:
+                self.faults, self.opened_at = 0, None
+                return
+            self.faults += 1
+            if self.faults >= FAULTS:
+                self.opened_at = now
+
+    def abandon(self, *, is_probe: bool = False) -> None:
+        """The attempt did not reach the downstream, or was cancelled: it says nothing about it."""
+        if is_probe:
+            self.is_probing = False
 
     def may_retry(self, now: float) -> bool:
         """Whether the budget has a retry left; takes it."""
-        _forget(self.retries, now)
-        _forget(self.calls, now)
-        if self.opened_at is not None or len(self.retries) >= max(MIN_RETRIES, len(self.calls) // 10):
-            return False
-        self.retries.append(now)
-        return True
+        with self._lock:
+            _forget(self.retries, now)
+            _forget(self.calls, now)
+            if self.opened_at is not None or len(self.retries) >= max(MIN_RETRIES, len(self.calls) // 10):
+                return False
+            self.retries.append(now)
+            return True
 
 
 def _forget(times: deque[float], now: float) -> None:
@@ -87,9 +102,7 @@ class Circuits:
     def of(self, downstream: str) -> Circuit:
         """The circuit of a downstream, made at first use."""
         circuit = self._by_name.get(downstream)
-        if circuit is None:
-            circuit = self._by_name[downstream] = Circuit(downstream)
-        return circuit
+        return circuit if circuit is not None else self._by_name.setdefault(downstream, Circuit(downstream))
 
     def reset(self) -> None:
         """Forget all faults, for tests."""

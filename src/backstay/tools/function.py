@@ -6,7 +6,7 @@ import inspect
 import sys
 import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, update_wrapper
 from types import FrameType
 from typing import Any, Generic, ParamSpec, TypeVar, overload
 
@@ -36,7 +36,7 @@ class FunctionTool(Tool, Generic[P, R]):
         self.description = signature.description
         self.input_schema = signature.model
         self._preview: Callable[..., Any] | None = None
-        self.__doc__ = function.__doc__
+        update_wrapper(self, function, updated=())
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function itself, past every check: the developer's own call."""
@@ -55,7 +55,8 @@ class FunctionTool(Tool, Generic[P, R]):
         """What the function given as `preview` says of the call."""
         if self._preview is None:
             return ""
-        said = self.signature.call_other(self._preview, input, context)
+        tell = partial(self.signature.call_other, self._preview, input, context)
+        said = tell() if inspect.iscoroutinefunction(self._preview) else await run_in_thread(tell, self.name)
         return str(await said if inspect.isawaitable(said) else said)
 
     @property
@@ -122,7 +123,11 @@ def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
     return lambda decorated: _make(decorated, frame, options)
 
 
-_SETS = ("secret", "sinks")
+_OPTIONS = frozenset({
+    "risk", "effect", "egress", "untrusted", "secret", "sinks", "keep", "undo", "reconcile", "downstream", "timeout",
+    "max_attempts", "cache", "sequential", "examples", "version",
+})  # fmt: skip
+"""What `tool` takes beside name, description and preview."""
 
 
 def _make(function: Callable[..., Any], frame: FrameType, options: dict[str, Any]) -> FunctionTool[..., Any]:
@@ -130,40 +135,30 @@ def _make(function: Callable[..., Any], frame: FrameType, options: dict[str, Any
     name, description = options.pop("name", None), options.pop("description", None)
     made: FunctionTool[..., Any] = FunctionTool(function, _signature(function, name, description, frame))
     made._preview = options.pop("preview", None)
-    for key in _SETS:
-        if options.get(key) is not None:
-            options[key] = frozenset(options[key])
-    if "untrusted" in options and not isinstance(options["untrusted"], bool):
-        options["untrusted"] = frozenset(options["untrusted"])
-    if "keep" in options:
-        options["keep"] = tuple(options["keep"])
     for key, value in options.items():
-        setattr(made, key, value)
-    _check(made)
+        if key not in _OPTIONS:
+            raise ToolDefinitionError(f"{made.name}: @tool has no option {key!r}; it has {', '.join(sorted(_OPTIONS))}")
+        setattr(made, key, _declared(key, value))
+    made.check()
     return made
 
 
-def _check(made: FunctionTool[..., Any]) -> None:
-    properties = made._schema.get("properties", {})
-    known = set(properties) if isinstance(properties, Mapping) else set()
-    for unknown in sorted((made.sinks or frozenset()) - known):
-        raise ToolDefinitionError(f"{made.name}: sinks names {unknown!r}, which is no parameter of it")
-    if made.cache is not None and made.risk != "read":
-        raise ToolDefinitionError(f"{made.name}: only a tool declared risk='read' may have a cache")
-    if made.timeout <= 0 or made.max_attempts < 1:
-        raise ToolDefinitionError(f"{made.name}: timeout must be above 0 seconds and max_attempts at least 1")
+def _declared(key: str, value: Any) -> Any:
+    """A declaration as `Tool` keeps it. One name is taken for a list of one, not for its letters."""
+    if value is None or isinstance(value, bool) or key not in ("secret", "sinks", "untrusted", "keep"):
+        return value
+    names = (value,) if isinstance(value, str) else tuple(value)
+    return names if key == "keep" else frozenset(names)
 
 
-def _signature(
-    function: Callable[..., Any], name: str | None, description: str | None, frame: FrameType
-) -> Signature:
+def _signature(function: Callable[..., Any], name: str | None, description: str | None, frame: FrameType) -> Signature:
     try:
         return signature_of(function, name=name, description=description, frame=frame)
     except ToolDefinitionError as error:
         if error.code != "tool.undescribed" or not _is_playground(frame):
             raise
         warnings.warn(error.message, stacklevel=4)
-        label = name or getattr(function, "__name__", "tool")
+        label = str(name or getattr(function, "__name__", "tool"))
         return signature_of(function, name=name, description=label.replace("_", " "), frame=frame)
 
 

@@ -14,7 +14,7 @@ from backstay.boundary.judge import call_digest
 from backstay.core.canon import freeze
 from backstay.core.context import Principal, RunContext, ToolFacts, Verdict
 from backstay.core.errors import ToolError
-from backstay.core.events import events
+from backstay.core.events import Emitter, events
 from backstay.core.ids import new_id, new_span_id, new_trace_id
 from backstay.core.messages import Args, Json, ToolCall, ToolResult
 
@@ -55,7 +55,8 @@ _outside = _Outside()
 def outside_context(name: str, args: Args) -> RunContext[Any]:
     """A context for one call that belongs to no run."""
     call = ToolCall(id=new_id("c"), name=name, args=args)
-    events.bind(asyncio.get_running_loop())
+    emit = Emitter(events)
+    emit.bind(asyncio.get_running_loop())
     return RunContext(
         run_id="",
         session_id="",
@@ -70,7 +71,7 @@ def outside_context(name: str, args: Args) -> RunContext[Any]:
         clock=time.time,
         new_id=new_id,
         logger=logging.getLogger("backstay.tools"),
-        emit=events,
+        emit=emit,
         guard=_outside,
         host=_outside,
         call=call,

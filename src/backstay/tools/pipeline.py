@@ -2,13 +2,12 @@
 
 start → validate → judge → middleware → cache → retry( circuit → begin effect → `_run` → end attempt ) → cache store →
 success | error → finish. `start` and `finish` are raised exactly once per call, refusals included. No subclass can
-change the order, and nothing else calls `._run(`. Source: SPEC T2, T3, T5, B1.
+change the order, and nothing else calls `._run(`. Source: SPEC T2, T3, T5, B1; cases C57, C61, C63.
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -18,13 +17,18 @@ from pydantic import BaseModel
 
 from backstay.core.canon import canonical
 from backstay.core.context import RunContext, ToolFacts, Verdict
-from backstay.core.errors import StoreError, ToolError, ToolInputError
+from backstay.core.errors import BackstayError, StoreError, ToolError, ToolInputError
 from backstay.core.events import BoundaryVerdict, ToolFailed, ToolFinish, ToolRetry, ToolStart, ToolSuccess
-from backstay.core.messages import Args, ToolCall, ToolResult
+from backstay.core.messages import Args, Label, ToolCall, ToolResult
+from backstay.core.redaction import redact
 from backstay.core.retry import TOOL_RETRY
 from backstay.core.schema import canonical_args, validate
 from backstay.tools.cache import Cache
 from backstay.tools.circuit import Circuit, circuits
+
+PREVIEW_SECONDS = 10.0
+MAX_CHARS = 4_000
+"""Characters of an error or of a preview that a model or a person is shown."""
 
 
 class Runnable(Protocol):
@@ -64,12 +68,19 @@ class Runnable(Protocol):
 
 
 async def run(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> ToolResult:
-    """Take one call through the pipeline. Never raises but for a cancellation from outside.
+    """Take one call through the pipeline.
 
     Args:
         tool: the tool named by the call.
         call: as the model, a program or a pending action gave it; its arguments may be anything.
-        ctx: the context of this one call.
+        ctx: the context of this one call; its `call` becomes the canonical one.
+
+    Returns:
+        What became of it; a failure is a result too.
+
+    Raises:
+        CancelledError: when it is stopped from outside.
+        StoreError: when the run's books cannot be written; the run cannot go on without them.
     """
     began = perf_counter()
     emit = ctx.emit
@@ -81,34 +92,48 @@ async def run(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> ToolResul
         if _is_ours():
             _finish(call, failure(ToolError("The run was cancelled.", code="run.cancelled")), ctx, began)
             raise
-        result = failure(ToolError(f"{tool.name} was cancelled from within."))
-    except StoreError:  # the journal's, not the tool's: the run cannot go on without its books
+        result = _refused(ToolError(f"{tool.name} was cancelled from within."))
+    except StoreError:
         _finish(call, failure(ToolError("The run's journal could not be written.", code="store.failed")), ctx, began)
         raise
-    except ToolError as error:
-        result = failure(error)
-    except Exception as error:  # the one broad catch: whatever a tool, a cache or a middleware raises stays in its call
-        result = failure(_foreign(error))
+    except Exception as error:  # the one broad catch: whatever a cache, a middleware or a rule raises stays in its call
+        result = _refused(error)
     _finish(call, result, ctx, began)
     return result
 
 
 def failure(error: ToolError) -> ToolResult:
-    """The result that an error leads to: type and message, never a traceback."""
-    refused = isinstance(error, ToolInputError)
+    """The result that an error leads to: type and message, never a traceback, a credential or a whole payload."""
+    told = _cut(redact(error.message))
     return ToolResult(
         ok=False,
-        summary=error.message,
-        error=error.message,
+        summary=told,
+        error=told,
         code=error.code,
         retryable=error.retryable,
         fatal=error.fatal,
-        via="refused" if refused else "ran",
+        via="refused" if isinstance(error, ToolInputError) else "ran",
     )
 
 
-def _foreign(error: Exception) -> ToolError:
-    return ToolError(f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+def _refused(error: Exception) -> ToolResult:
+    """The result of what went wrong outside the tool's body: nothing has run."""
+    return replace(failure(_as_tool_error(error)), via="refused")
+
+
+def _as_tool_error(error: BaseException) -> ToolError:
+    if isinstance(error, ToolError):
+        return error
+    try:
+        said = str(error)
+    except Exception:  # an error whose text cannot be made still has a type
+        said = ""
+    kind = type(error).__name__
+    return ToolError(f"{kind}: {said}" if said else kind, code=error.code if isinstance(error, BackstayError) else None)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
 
 
 def _is_ours() -> bool:
@@ -120,9 +145,9 @@ def _finish(call: ToolCall, result: ToolResult, ctx: RunContext[Any], began: flo
     emit, seconds = ctx.emit, perf_counter() - began
     kind = ToolSuccess if result.ok else ToolFailed
     if emit.wants(kind):
-        emit(kind(*ctx.head(), call=call, result=result, seconds=seconds))
+        emit(kind(*ctx.head(), call=ctx.call or call, result=result, seconds=seconds))
     if emit.wants(ToolFinish):
-        emit(ToolFinish(*ctx.head(), call=call, result=result, seconds=seconds))
+        emit(ToolFinish(*ctx.head(), call=ctx.call or call, result=result, seconds=seconds))
 
 
 @dataclass(slots=True)
@@ -134,26 +159,14 @@ class _Cleared:
     verdict: Verdict
     facts: ToolFacts
     ctx: RunContext[Any]
+    has_effect: bool
 
 
 async def _judged(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> ToolResult:
     cleared = await _clear(tool, call, ctx)
     if isinstance(cleared, ToolResult):
         return cleared
-    if ctx.around is None:
-        return await _cached(cleared)
-    reached = False
-
-    async def rest(again: ToolCall, _ctx: RunContext[Any]) -> ToolResult:
-        nonlocal reached
-        reached = True
-        if again.args == cleared.verdict.call.args:
-            return await _cached(cleared)
-        anew = await _clear(tool, replace(cleared.verdict.call, args=again.args), ctx)
-        return anew if isinstance(anew, ToolResult) else await _cached(anew)
-
-    result: ToolResult = await ctx.around(cleared.verdict.call, ctx, rest)
-    return result if reached else replace(result, via="short_circuited")
+    return await (_cached(cleared) if ctx.around is None else _around(cleared))
 
 
 async def _clear(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> _Cleared | ToolResult:
@@ -162,13 +175,13 @@ async def _clear(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> _Clear
     input = validate(tool.input_schema, call.args)
     args = canonical_args(input)
     facts = tool.facts(args)
-    verdict = ctx.guard.judge(
-        ToolCall(id=call.id, name=call.name, args=args, slot=call.slot, proposed=call.proposed), facts
-    )
+    ctx.call = ToolCall(id=call.id, name=call.name, args=args, slot=call.slot, proposed=call.proposed)
+    verdict = ctx.guard.judge(ctx.call, facts)
     if ctx.emit.wants(BoundaryVerdict):
         ctx.emit(BoundaryVerdict(*ctx.head(), verdict=verdict))
     if verdict.outcome == "allow":
-        return _Cleared(tool, input, verdict, facts, ctx)
+        has_effect = facts.effect != "none" or facts.risk != "read"
+        return _Cleared(tool, input, verdict, facts, ctx, has_effect)
     if verdict.outcome == "ask":
         return await ctx.guard.hold(verdict, facts, await _preview(tool, input, ctx), tool.is_reversible)
     return ToolResult(ok=False, summary=verdict.message, error=verdict.message, code=verdict.code, via="refused")
@@ -176,26 +189,107 @@ async def _clear(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> _Clear
 
 async def _preview(tool: Runnable, input: BaseModel, ctx: RunContext[Any]) -> str:
     try:
-        async with asyncio.timeout(min(tool.timeout, 10.0)):
-            return await tool.preview(input, ctx)
-    except asyncio.CancelledError:
+        async with asyncio.timeout(min(tool.timeout, PREVIEW_SECONDS)):
+            return _cut(await tool.preview(input, ctx))
+    except (Exception, asyncio.CancelledError) as error:  # a courtesy: the person is told that there is none
+        if isinstance(error, asyncio.CancelledError) and _is_ours():
+            raise
+        return f"(no preview: {_cut(redact(_as_tool_error(error).message))})"
+
+
+async def _around(cleared: _Cleared) -> ToolResult:
+    """Let the middleware do the call: an answer of its own is marked, and what the tool's label says stays said."""
+    rest = _Rest(cleared)
+    try:
+        result = await cleared.ctx.around(cleared.verdict.call, cleared.ctx, rest)
+        if not isinstance(result, ToolResult):
+            raise ToolError(f"A middleware answered with {type(result).__name__}, not with a ToolResult.")
+    except StoreError:
         raise
-    except Exception as error:  # a preview is a courtesy: the person is told that there is none
-        return f"(no preview: {type(error).__name__}: {error})"
+    except (Exception, asyncio.CancelledError) as error:
+        if rest.done is None or (isinstance(error, asyncio.CancelledError) and _is_ours()):
+            raise
+        result = _after_effect(rest.done, _as_tool_error(error))
+    result = replace(result, label=result.label.join(rest.label))
+    return result if rest.is_reached else replace(result, via="short_circuited")
+
+
+class _Rest:
+    """The end of the middleware chain: the call itself. A read may be repeated; an effect happens once per call."""
+
+    def __init__(self, cleared: _Cleared) -> None:
+        self._cleared = cleared
+        self._effect: _Cleared | None = None
+        self.is_reached = False
+        self.done: ToolResult | None = None
+        """What became of the effect."""
+        self.label: Label = cleared.facts.label
+
+    async def __call__(self, call: ToolCall, _ctx: RunContext[Any], /) -> ToolResult:
+        self.is_reached = True
+        try:
+            result = await self._do(call)
+        except StoreError:
+            raise
+        except Exception as error:  # a middleware gets a result in every case, like everybody
+            result = _refused(error)
+        self.label = self.label.join(result.label)
+        return result
+
+    async def _do(self, call: ToolCall) -> ToolResult:
+        cleared: _Cleared | ToolResult = self._cleared
+        first = self._cleared.verdict.call
+        if call.name != first.name:
+            raise ToolError(f"A middleware cannot make a call of {call.name} out of one of {first.name}.")
+        if call.args is not first.args:
+            cleared = await _clear(self._cleared.tool, replace(first, args=call.args, raw=call.raw), self._cleared.ctx)
+        if isinstance(cleared, ToolResult):
+            return cleared
+        if not cleared.has_effect:
+            return await _cached(cleared)
+        if self._effect is not None:
+            return self._same(cleared)
+        self._effect = cleared
+        self.done = await _cached(cleared)
+        return self.done
+
+    def _same(self, cleared: _Cleared) -> ToolResult:
+        assert self._effect is not None
+        if self.done is None:
+            raise ToolError(f"{cleared.tool.name} is under way already; a middleware cannot start it twice.")
+        if cleared.verdict.digest != self._effect.verdict.digest:
+            raise ToolError("The effect was begun with other arguments already.", code="effect.changed", applied=False)
+        return self.done
+
+
+def _after_effect(done: ToolResult, error: ToolError) -> ToolResult:
+    """A middleware failed after the effect: the failure is told, and that what was done is done."""
+    if done.via == "in_doubt":
+        return done
+    result = failure(error)
+    return _took_effect(result) if done.ok else result
+
+
+def _took_effect(result: ToolResult) -> ToolResult:
+    told = f"{result.summary} It took effect all the same; do not repeat it."
+    return replace(result, summary=told, retryable=False)
 
 
 async def _cached(cleared: _Cleared) -> ToolResult:
     tool, ctx = cleared.tool, cleared.ctx
-    if tool.cache is None or cleared.facts.risk != "read" or cleared.facts.effect != "none":
+    if tool.cache is None or cleared.has_effect:
         return await _attempts(cleared)
     cache, key = tool.cache, _cache_key(cleared)
     hit = cache.get(key, ctx.clock())
     if hit is not None:
-        return replace(hit, via="cached")
+        return _shared(hit, ctx)
     ran = False
 
     async def make() -> ToolResult:
         nonlocal ran
+        late = cache.get(key, ctx.clock())  # made while this call waited for one that was cancelled
+        if late is not None:
+            return late
         ran = True
         result = await _attempts(cleared)
         if result.ok:
@@ -203,7 +297,13 @@ async def _cached(cleared: _Cleared) -> ToolResult:
         return result
 
     result = await cache.once(key, make)
-    return result if ran else replace(result, via="cached")
+    return result if ran else _shared(result, ctx)
+
+
+def _shared(result: ToolResult, ctx: RunContext[Any]) -> ToolResult:
+    """Another call's result as this one's; what was cut of it is recalled by this call's own name."""
+    ref = f"{ctx.run_id}:{ctx.call.slot}" if result.ref and ctx.call and ctx.run_id else None
+    return replace(result, via="cached", ref=ref)
 
 
 def _cache_key(cleared: _Cleared) -> str:
@@ -213,87 +313,125 @@ def _cache_key(cleared: _Cleared) -> str:
 
 
 async def _attempts(cleared: _Cleared) -> ToolResult:
-    tool, ctx, facts = cleared.tool, cleared.ctx, cleared.facts
+    """Try, and where it may help try again. An effect that was begun is finished on every path but a cancellation."""
+    tool, ctx = cleared.tool, cleared.ctx
     circuit = circuits.of(tool.downstream or tool.name)
-    has_effect = facts.effect != "none" or facts.risk != "read"
+    is_probe = circuit.enter(ctx.clock())
     while True:
-        result, error = await _attempt(cleared, circuit, has_effect)
-        again = error is not None and _may_retry(cleared, error, circuit)
-        if has_effect and result.via == "ran":
-            await ctx.guard.finish(cleared.verdict, facts, result, ctx.attempt, not again)
-        elif has_effect and result.via == "in_doubt" and error is not None:
-            await ctx.guard.finish(cleared.verdict, facts, result, ctx.attempt, True)
-        if not again or error is None:
+        known = await _begin(cleared, circuit, is_probe) if cleared.has_effect else None
+        if known is not None:
+            return known
+        result, error = await _attempt(cleared, circuit, is_probe)
+        wait = None if error is None else _wait(cleared, error, circuit)
+        await _end(cleared, result, last=wait is None)
+        if wait is None or error is None:
             return result
         if ctx.emit.wants(ToolRetry):
-            ctx.emit(ToolRetry(*ctx.head(), call=cleared.verdict.call, error=error.message))
-        await ctx.sleep(TOOL_RETRY.wait(ctx.attempt, error.retry_after))
+            ctx.emit(ToolRetry(*ctx.head(), call=cleared.verdict.call, error=result.error or ""))
+        await ctx.sleep(wait)
+        try:
+            is_probe = circuit.enter(ctx.clock())
+        except ToolError:  # others have opened it meanwhile
+            await _end(cleared, result, last=True)
+            return result
         ctx.attempt += 1
-        cleared.input = validate(tool.input_schema, cleared.verdict.call.args)  # the body may have changed the first ones
+        ctx.nested = 0  # the calls that the body makes are the same ones again, and their effects have the same keys
+        cleared.input = validate(
+            tool.input_schema, cleared.verdict.call.args
+        )  # the body may have changed the first ones
 
 
-def _may_retry(cleared: _Cleared, error: ToolError, circuit: Circuit) -> bool:
+async def _begin(cleared: _Cleared, circuit: Circuit, is_probe: bool) -> ToolResult | None:
+    known: ToolResult | None = None
+    is_new = False
+    try:
+        known = await cleared.ctx.guard.begin(cleared.verdict, cleared.facts, cleared.ctx.attempt)
+        is_new = known is None
+    finally:
+        if not is_new:
+            circuit.abandon(is_probe=is_probe)
+    return known
+
+
+async def _end(cleared: _Cleared, result: ToolResult, *, last: bool) -> None:
+    if cleared.has_effect:
+        await cleared.ctx.guard.finish(cleared.verdict, cleared.facts, result, cleared.ctx.attempt, last)
+
+
+def _wait(cleared: _Cleared, error: ToolError, circuit: Circuit) -> float | None:
+    """Seconds until the next attempt; None if there is none."""
     tool, ctx = cleared.tool, cleared.ctx
     if not error.retryable or cleared.facts.effect == "once" or ctx.attempt >= tool.max_attempts:
-        return False
-    return ctx.clock() < ctx.deadline and circuit.may_retry(ctx.clock())
+        return None
+    wait, now = TOOL_RETRY.wait(ctx.attempt, error.retry_after), ctx.clock()
+    return wait if now + wait < ctx.deadline and circuit.may_retry(now) else None
 
 
-async def _attempt(
-    cleared: _Cleared, circuit: Circuit, has_effect: bool
-) -> tuple[ToolResult, ToolError | None]:
-    tool, ctx = cleared.tool, cleared.ctx
+async def _attempt(cleared: _Cleared, circuit: Circuit, is_probe: bool) -> tuple[ToolResult, ToolError | None]:
+    ctx = cleared.ctx
     try:
-        circuit.enter(ctx.clock())
-    except ToolError as shut:
-        return replace(failure(shut), via="refused"), shut
-    if has_effect and (known := await ctx.guard.begin(cleared.verdict, cleared.facts, ctx.attempt)) is not None:
-        circuit.abandon()
-        return known, None
-    fault: ToolError
-    try:
-        result = tool.result(await _bounded(cleared), ctx)
+        value = await _bounded(cleared)
+    except (KeyboardInterrupt, GeneratorExit):
+        circuit.abandon(is_probe=is_probe)
+        raise
     except asyncio.CancelledError:
         if _is_ours():
-            circuit.abandon()
+            circuit.abandon(is_probe=is_probe)
             raise
-        fault = ToolError(f"{tool.name} was cancelled from within.")
-    except ToolError as raised:
-        fault = raised
-    except Exception as raised:  # what the body raises is this call's failure and nobody else's
-        fault = _foreign(raised)
+        fault = ToolError(f"{cleared.tool.name} was cancelled from within.")
+    except BaseException as raised:  # SystemExit and a panic of native code too: this call's failure, nobody else's
+        fault = _as_tool_error(raised)
     else:
-        circuit.leave(ctx.clock(), ok=True)
-        return result, None
-    circuit.leave(ctx.clock(), ok=isinstance(fault, ToolInputError))
+        circuit.leave(ctx.clock(), ok=True, is_probe=is_probe)
+        return _result(cleared, value), None
+    if isinstance(fault, ToolInputError):  # says nothing about the downstream
+        circuit.abandon(is_probe=is_probe)
+    else:
+        circuit.leave(ctx.clock(), ok=False, is_probe=is_probe)
     return _failed(cleared, fault), fault
 
 
 async def _bounded(cleared: _Cleared) -> object:
     """Run the body under its timeout; the run's own deadline is kept by whoever drives it."""
     tool, ctx = cleared.tool, cleared.ctx
-    seconds = min(tool.timeout, max(0.0, ctx.deadline - ctx.clock())) if ctx.deadline < math.inf else tool.timeout
     try:
-        async with asyncio.timeout(seconds) as scope:
+        async with asyncio.timeout(tool.timeout) as scope:
             return await tool._run(cleared.input, ctx)
-    except TimeoutError:
+    except ToolError:
+        raise
+    except Exception:
         if not scope.expired():
             raise
         raise ToolError(
-            f"{tool.name} did not answer within {seconds:g} seconds.", retryable=True, code="tool.timeout"
+            f"{tool.name} did not answer within {tool.timeout:g} seconds.", retryable=True, code="tool.timeout"
         ) from None
+
+
+def _result(cleared: _Cleared, value: object) -> ToolResult:
+    try:
+        return cleared.tool.result(value, cleared.ctx)
+    except Exception as error:  # the body has done its work; only its answer cannot be told
+        result = failure(_as_tool_error(error))
+        return _took_effect(result) if cleared.has_effect else result
 
 
 def _failed(cleared: _Cleared, error: ToolError) -> ToolResult:
     result = failure(error)
     if cleared.facts.effect == "none" or error.applied is False:
         return result
+    if error.applied:
+        return _took_effect(result)
     if cleared.facts.effect == "once":
-        told = f"{error.message} It is not known whether it took effect; a person will look. Do not repeat it."
+        told = f"{result.summary} It is not known whether it took effect; a person will look. Do not repeat it."
         return replace(result, summary=told, code="effect.in_doubt", retryable=False, via="in_doubt")
-    return replace(result, summary=f"{error.message} It is not known whether it took effect.")
+    return replace(result, summary=f"{result.summary} It is not known whether it took effect.")
 
 
 def arguments_of(input: BaseModel | Mapping[str, Any]) -> Args:
     """The arguments of a call that a program makes, as a mapping."""
-    return canonical_args(input) if isinstance(input, BaseModel) else input
+    if not isinstance(input, BaseModel):
+        return input
+    try:
+        return canonical_args(input)
+    except ToolError:  # what JSON cannot hold is refused in the pipeline, as a result
+        return dict(input)

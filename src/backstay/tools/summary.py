@@ -21,11 +21,11 @@ class Summary:
 
 
 def weigh(text: str) -> int:
-    """Tokens of a text, roughly: four characters of ASCII, or one of anything else."""
+    """Tokens of a text, roughly: 1/4 for a character of ASCII, 5/8 for one of other alphabets, 1 for a Chinese one."""
     if text.isascii():
         return len(text) // 4 + 1
-    wide = sum(1 for char in text if ord(char) > 0x2E7F)
-    return (len(text) - wide) // 4 + wide + 1
+    more = len(text.encode("utf-8", "surrogatepass")) - len(text)
+    return len(text) // 4 + more * 3 // 8 + 1
 
 
 def summarise(data: Json, max_tokens: int) -> Summary:
@@ -71,5 +71,8 @@ def _rows(rows: list[str], max_tokens: int, noun: str) -> Summary:
 
 
 def _characters(text: str, max_tokens: int) -> Summary:
-    size = max(1, int(len(text) * (max_tokens - 16) / weigh(text)))
+    room = max(1, max_tokens - 16)
+    size = max(1, len(text) * room // weigh(text))
+    while size > 1 and (weight := weigh(text[:size])) > room:  # its beginning is denser than the whole
+        size = max(1, size * room // weight)
     return Summary(f"{size:,} of {len(text):,} characters:\n{text[:size]}", True)

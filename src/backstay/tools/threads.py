@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import os
 import queue
 import threading
 from collections.abc import Callable
@@ -68,6 +69,8 @@ def _settle(future: asyncio.Future[Any], value: Any, error: BaseException | None
 
 
 _idle: list[_Worker] = []
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)  # a child inherits the list, but none of the threads
 
 
 async def run_in_thread(function: Callable[[], Any], name: str) -> Any:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
-from typing import Any, ClassVar, final
+from functools import cached_property, reduce
+from typing import Any, ClassVar, final, get_args
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -25,6 +25,9 @@ from backstay.tools.danger import danger_in
 from backstay.tools.outside import outside_context
 from backstay.tools.summary import summarise
 
+_FIXED = ("run", "validate", "result", "facts", "spec", "is_hidden", "undeclared_danger", "check")
+_RISKS = get_args(Risk)
+_EFFECTS = get_args(Effect)
 _NOT_SINKS = ("text", "money:", "quantity:", "date_range:")
 
 
@@ -40,15 +43,17 @@ class Tool(ABC):
     input_schema: type[BaseModel]
 
     risk: Risk | Callable[[Args], Risk] | None = None
-    """`read` runs; `write` runs and is audited; `high` is never shown to the model, only proposed to a person. Deletion,
-    bulk change, payment and what cannot be undone are high. A function gets the canonical arguments. None: `write`."""
+    """`read` runs; `write` runs and is audited; `high` is never shown to the model, only proposed to a person.
+    Deletion, bulk change, payment and what cannot be undone are high. A function gets the canonical arguments.
+    None: `write`."""
     effect: Effect | None = None
     """`none` may repeat, `keyed` repeats with the same `idempotency_key`, `once` runs at most once. Default: a read has
     none, everything else happens at most once."""
     egress: bool = False
     """A read that carries data out, such as fetching a URL."""
     untrusted: bool | frozenset[str] = False
-    """Whether its output is other people's text; or the fields of it that are."""
+    """Whether its output is other people's text; or the fields of it that are. A result with such a field is untrusted
+    as a whole: what a conversation has read it has read."""
     secret: frozenset[str] = frozenset()
     """Fields of its output that are secret."""
     sinks: frozenset[str] | None = None
@@ -77,8 +82,8 @@ class Tool(ABC):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
-        for fixed in ("run", "result", "facts", "spec"):
-            if fixed in cls.__dict__:
+        for fixed in _FIXED:
+            if getattr(cls, fixed) is not getattr(Tool, fixed):
                 raise ToolDefinitionError(
                     f"{cls.__name__}.{fixed} overrides the fixed pipeline; implement `_run`,"
                     " and change how a call is done with middleware"
@@ -129,6 +134,8 @@ class Tool(ABC):
         if args is None or not callable(self.risk):
             return static
         risk = self.risk(args)
+        if risk not in _RISKS:
+            raise ToolDefinitionError(f"{self.name}: its risk function returned {risk!r}, expected one of {_RISKS}")
         return static if risk == static.risk else replace(static, risk=risk, effect=self._effect(risk))
 
     @final
@@ -138,6 +145,8 @@ class Tool(ABC):
         given = value if isinstance(value, ToolResult) else None
         data: Json = freeze(given.data) if given else dump_result(value, self._returns)
         shown = summarise(given.summary if given and given.summary else data, ctx.result_tokens)
+        if shown.is_cut and given and data is None:
+            data = given.summary  # what is cut off is read again out of `data`
         ref = f"{ctx.run_id}:{ctx.call.slot}" if shown.is_cut and ctx.call and ctx.run_id else None
         if given is None:
             return ToolResult(ok=True, summary=shown.text, data=data, keep=self.keep, ref=ref, label=facts.label)
@@ -164,6 +173,25 @@ class Tool(ABC):
     def is_hidden(self) -> bool:
         """Whether no model is ever shown it: statically high."""
         return self.risk == "high"
+
+    @final
+    def check(self) -> None:
+        """Refuse declarations that cannot be kept; called where the tool is made and where it joins a toolset.
+
+        Raises:
+            ToolDefinitionError: naming the tool and the declaration.
+        """
+        if not (self.risk is None or callable(self.risk) or self.risk in _RISKS):
+            raise ToolDefinitionError(f"{self.name}: risk={self.risk!r}, expected one of {_RISKS} or a function")
+        if self.effect is not None and self.effect not in _EFFECTS:
+            raise ToolDefinitionError(f"{self.name}: effect={self.effect!r}, expected one of {_EFFECTS}")
+        known = self._schema.get("properties", {})
+        for unknown in sorted((self.sinks or frozenset()).difference(known if isinstance(known, Mapping) else ())):
+            raise ToolDefinitionError(f"{self.name}: sinks names {unknown!r}, which is no parameter of it")
+        if self.cache is not None and self.risk != "read":
+            raise ToolDefinitionError(f"{self.name}: only a tool declared risk='read' may have a cache")
+        if not self.timeout > 0 or self.max_attempts < 1:
+            raise ToolDefinitionError(f"{self.name}: timeout must be above 0 seconds and max_attempts at least 1")
 
     @cached_property
     def spec(self) -> ToolSpec:
@@ -198,6 +226,7 @@ class Tool(ABC):
         sinks = self.sinks if self.sinks is not None else self._default_sinks(risk)
         required = freeze(self._schema.get("required", ()))
         declared: Json = "depends" if callable(self.risk) else risk
+        fields = self._field_labels()
         return ToolFacts(
             name=self.name,
             digest=digest(
@@ -209,12 +238,14 @@ class Tool(ABC):
             sinks=sinks,
             texts=frozenset(name for name, meaning in self._meanings.items() if meaning == "text"),
             meanings=self._meanings,
-            label=Label(trusted=False) if self.untrusted is True else PLAIN,
-            field_labels=self._field_labels(),
+            label=reduce(Label.join, fields.values(), Label(trusted=False) if self.untrusted is True else PLAIN),
+            field_labels=fields,
         )
 
     def _field_labels(self) -> dict[str, Label]:
-        labels = {name: Label(trusted=False) for name in self.untrusted} if isinstance(self.untrusted, frozenset) else {}
+        labels = (
+            {name: Label(trusted=False) for name in self.untrusted} if isinstance(self.untrusted, frozenset) else {}
+        )
         for name in self.secret:
             labels[name] = labels.get(name, PLAIN).join(Label(secrecy="secret"))
         return labels

@@ -6,7 +6,7 @@ expresses an intent. The framework turns it into the real call. Source: SPEC B2,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,8 @@ class Toolset:
     """The tools of one agent: names are unique, risks are declared, specs are rendered once.
 
     Raises:
-        ToolDefinitionError: for two tools of one name, a name that providers refuse, or an undeclared risk.
+        ToolDefinitionError: for two tools of one name, a name that providers refuse, an undeclared risk, or two high
+            tools with different types of one name.
     """
 
     def __init__(self, tools: Iterable[Tool]) -> None:
@@ -37,6 +38,7 @@ class Toolset:
         self._proposable = {name: tool for name, tool in self._tools.items() if tool.is_hidden}
         self._specs = {name: tool.spec for name, tool in self._tools.items() if not tool.is_hidden}
         self._names = frozenset(self._specs) | ({PROPOSE} if self._proposable else frozenset())
+        self._propose = _propose_spec(self._proposable.values()) if self._proposable else None
         self._offers: dict[frozenset[str], tuple[ToolSpec, ...]] = {}
 
     def _add(self, tool: Tool) -> None:
@@ -47,17 +49,18 @@ class Toolset:
             raise ToolDefinitionError(f"{name!r} is no tool name: use 1 to 64 of A-Z a-z 0-9 _ -")
         if name in self._tools or name == PROPOSE:
             raise ToolDefinitionError(f"there are two tools named {name!r}; rename one with name=")
+        tool.check()
         word = tool.undeclared_danger
         if word is not None:
             raise ToolDefinitionError(
-                f"{name!r} speaks of {word!r} and does not say how much harm it can do. Write risk='high' if it deletes,"
-                " pays, changes many things at once or cannot be undone (a person will decide each call), risk='write'"
-                " for an ordinary change, risk='read' if it only looks.",
+                f"{name!r} speaks of {word!r} and does not say how much harm it can do. Write risk='high' if it"
+                " deletes, pays, changes many things at once or cannot be undone (a person will decide each call),"
+                " risk='write' for an ordinary change, risk='read' if it only looks.",
                 code="tool.risk_undeclared",
             )
         self._tools[name] = tool
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
 
     def __len__(self) -> int:
@@ -77,8 +80,8 @@ class Toolset:
         found = self._offers.get(names)
         if found is None:
             found = tuple(spec for name, spec in self._specs.items() if name in names)
-            if self._proposable and PROPOSE in names:
-                found += (_propose_spec(self._proposable.values()),)
+            if self._propose is not None and PROPOSE in names:
+                found += (self._propose,)
             self._offers[names] = found
         return found
 

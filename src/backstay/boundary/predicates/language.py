@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
@@ -41,36 +41,14 @@ class Breach:
     """The value as it was given, shortened to 80 characters."""
     limit: str
     """The rule and, where it does not speak for itself, why the value breaks it."""
-
-
-class Moment:
-    """One evaluation: where today lies, and how many values could not be read so far."""
-
-    __slots__ = ("doubts", "now", "zone")
-
-    def __init__(self, now: float, zone: str) -> None:
-        self.now = now
-        self.zone = zone
-        self.doubts = 0
-
-    def today(self) -> date:
-        """The day it is in the principal's zone."""
-        return today(self.now, self.zone)
-
-    def doubt(self, path: str, value: Json, limit: str) -> Breach:
-        """A breach that stays one under `not`: the value could not be read, so nothing is known of it."""
-        self.doubts += 1
-        return Breach(path, shown(value), limit)
-
-    def left_out(self, limit: str) -> tuple[Breach, ...]:
-        """What a check comes to when nothing it needs was given."""
-        self.doubts += 1
-        return (Breach("", "(left out)", limit),)
+    is_doubt: bool = field(default=False, compare=False, repr=False)
+    """Whether the value could not be read, so that nothing is known of it: a breach under `not` too."""
 
 
 Check: TypeAlias = Mapping[str, Any]
 """A check whose operands are what `check_problems` demands; another one raises, and the caller denies."""
-JudgeOf: TypeAlias = Callable[[Check, Sequence[Bound], Moment], tuple[Breach, ...]]
+JudgeOf: TypeAlias = Callable[[Check, Sequence[Bound], float, str], tuple[Breach, ...]]
+"""Check, what it is about, now in seconds since 1970, IANA zone → what is broken."""
 
 
 class Op(NamedTuple):
@@ -86,6 +64,16 @@ class Op(NamedTuple):
 def today(now: float, zone: str) -> date:
     """The day it is in a zone."""
     return datetime.fromtimestamp(now, ZoneInfo(zone)).date()
+
+
+def doubt(one: Bound, limit: str) -> Breach:
+    """The breach of a value that cannot be read."""
+    return Breach(one.path, shown(one.value), limit, is_doubt=True)
+
+
+def nothing_given(limit: str) -> tuple[Breach, ...]:
+    """What a check comes to when nothing it needs was given."""
+    return (Breach("", "(left out)", limit, is_doubt=True),)
 
 
 def shown(value: Json) -> str:

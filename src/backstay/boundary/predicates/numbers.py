@@ -8,9 +8,21 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any
 
-from backstay.boundary.predicates.language import Bound, Breach, Check, Moment, Op, keys, left_out, present, shown
+from backstay.boundary.predicates.language import (
+    Bound,
+    Breach,
+    Check,
+    Op,
+    doubt,
+    keys,
+    left_out,
+    nothing_given,
+    present,
+    shown,
+)
 from backstay.boundary.predicates.units import SECONDS, unit_of
 
+_ONE = Decimal(1)
 _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
     "lt": (operator.lt, "less than"),
     "le": (operator.le, "at most"),
@@ -42,52 +54,50 @@ def _decimal(text: str) -> Decimal | None:
     return exact if exact.is_finite() and -40 <= exact.adjusted() <= 40 else None
 
 
-def _judge(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
-    amount = check.get("money")
-    unit, currency = check.get("unit"), None if amount is None else check["currency"]
-    limit = _operand(check["number"] if amount is None else amount)
-    holds = _COMPARE[check["op"]][0]
+def _judge(check: Check, bound: Sequence[Bound], _now: float, _zone: str) -> tuple[Breach, ...]:
+    op, money = check["op"], check.get("money")
+    amount, unit, currency = (
+        (check["number"], check.get("unit"), None) if money is None else (money, None, check["currency"])
+    )
     given = present(bound)
     broken: list[Breach] = []
     for one in given:
-        reason, scale, base = _scale(one.meaning, unit, currency)
+        holds, limit, scale, reason = _limit(op, amount, unit, currency, one.meaning)
         value = number(one.value)
         if value is None or reason:
-            words = f"{_text(check)}; the value is {reason or 'not a plain number'}"
-            broken.append(moment.doubt(one.path, one.value, words))
-        elif not (holds(value, limit) if scale is base else holds(value * scale, limit * base)):
+            broken.append(doubt(one, f"{_text(check)}; the value is {reason or 'not a plain number'}"))
+        elif not holds(value if scale is None else value * scale, limit):
             broken.append(Breach(one.path, shown(one.value), _text(check)))
-    return tuple(broken) if given or not left_out(check, bound) else moment.left_out(_text(check))
+    return tuple(broken) if given or not left_out(check, bound) else nothing_given(_text(check))
 
 
-@lru_cache(maxsize=512, typed=True)
-def _operand(text: str | float) -> int | Decimal:
-    exact = number(text)
-    if exact is None:
-        raise ValueError(f"{text!r} is not a plain number")
-    return exact
+@lru_cache(maxsize=1024, typed=True)
+def _limit(
+    op: str, amount: str | float, unit: str | None, currency: str | None, meaning: str
+) -> tuple[Callable[[Any, Any], bool], int | Decimal, Decimal | None, str]:
+    """How a value of this meaning is compared, with what, times what; and why it cannot be, if it cannot."""
+    limit = number(amount)
+    if limit is None:
+        raise ValueError(f"{amount!r} is not a plain number")
+    scale, base, reason = _scale(meaning, unit, currency)
+    return _COMPARE[op][0], limit if scale is None else limit * base, scale, reason
 
 
-_ONE = Decimal(1)
-
-
-@lru_cache(maxsize=512)
-def _scale(meaning: str, unit: str | None, currency: str | None) -> tuple[str, Decimal, Decimal]:
-    """Why a value of this meaning cannot stand under such a rule, and by what to multiply value and limit."""
-    kind, _, have = meaning.partition(":")
+def _scale(meaning: str, unit: str | None, currency: str | None) -> tuple[Decimal | None, Decimal, str]:
+    """By what to multiply value (None: by nothing) and limit, or why such a value cannot stand under such a rule."""
     if unit is None and currency is None:
-        return "", _ONE, _ONE
+        return None, _ONE, ""
+    kind, _, have = meaning.partition(":")
     if kind != ("quantity" if currency is None else "money"):
         raise ValueError(
             f"a rule about {currency or unit} cannot be checked on an argument that means {meaning or 'nothing'}"
         )
     if currency is not None:
-        reason = "" if have == currency else f"in {have}, and the rule is in {currency}; never converted"
-        return reason, _ONE, _ONE
+        return None, _ONE, "" if have == currency else f"in {have}, and the rule is in {currency}; never converted"
     have, want = unit_of(have), unit_of(unit or "")
     if have in SECONDS and want in SECONDS and have != want:
-        return "", SECONDS[have], SECONDS[want]
-    return "" if have == want else f"in {have}, and the rule is in {want}", _ONE, _ONE
+        return SECONDS[have], SECONDS[want], ""
+    return None, _ONE, "" if have == want else f"in {have}, and the rule is in {want}"
 
 
 def _problems(check: Check, _depth: int) -> list[str]:

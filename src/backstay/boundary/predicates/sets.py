@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from unicodedata import category, normalize
 
-from backstay.boundary.predicates.language import Bound, Breach, Check, Moment, Op, keys, left_out, present, shown
+from backstay.boundary.predicates.language import (
+    Bound,
+    Breach,
+    Check,
+    Op,
+    doubt,
+    keys,
+    left_out,
+    nothing_given,
+    present,
+    shown,
+)
 from backstay.boundary.predicates.numbers import number
 from backstay.core.messages import Json
 
@@ -21,7 +32,7 @@ def _key(value: Json) -> str | None:
     return None if exact is None else format(Decimal(exact).normalize(), "f")
 
 
-def _judge(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
+def _judge(check: Check, bound: Sequence[Bound], _now: float, _zone: str) -> tuple[Breach, ...]:
     listed = {_key(one) for one in check["values"]}
     inside = check["op"] == "in"
     broken: list[Breach] = []
@@ -29,10 +40,10 @@ def _judge(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach
     for one in given:
         key = _key(one.value)
         if key is None:
-            broken.append(moment.doubt(one.path, one.value, f"{_text(check)}; the value cannot be compared"))
+            broken.append(doubt(one, f"{_text(check)}; the value cannot be compared"))
         elif key not in listed if inside else key in listed or _visible(key) in listed:
             broken.append(Breach(one.path, shown(one.value), _text(check)))
-    return tuple(broken) if given or not left_out(check, bound) else moment.left_out(_text(check))
+    return tuple(broken) if given or not left_out(check, bound) else nothing_given(_text(check))
 
 
 def _visible(key: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from backstay.boundary.predicates.language import Bound, Breach, Check, Moment, Op, keys, shown
+from backstay.boundary.predicates.language import Bound, Breach, Check, Op, keys, shown
 from backstay.boundary.predicates.numbers import COMPARISONS
 from backstay.boundary.predicates.sets import SETS
 from backstay.boundary.predicates.units import selects
@@ -33,7 +33,7 @@ def evaluate(check: Args, bound: Sequence[Bound], *, now: float, zone: str) -> t
         ValueError: when it cannot be evaluated (an unknown op or zone, an argument of another kind). Deny then.
     """
     try:
-        return _OPS[check["op"]].judge(check, bound, Moment(now, zone))  # type: ignore[index]  # caught below
+        return _OPS[check["op"]].judge(check, bound, now, zone)  # type: ignore[index]  # caught below
     except (KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, OSError) as error:
         raise ValueError(f"the check cannot be evaluated: {type(error).__name__}: {error}") from error
 
@@ -63,7 +63,7 @@ def limit_text(check: Args) -> str:
     return _OPS[str(check["op"])].text(check)
 
 
-def _judge_forbid(check: Check, _bound: Sequence[Bound], _moment: Moment) -> tuple[Breach, ...]:
+def _judge_forbid(check: Check, _bound: Sequence[Bound], _now: float, _zone: str) -> tuple[Breach, ...]:
     return (Breach("", "", limit_text(check)),)
 
 
@@ -88,30 +88,27 @@ def _mine(check: Check, bound: Sequence[Bound]) -> Sequence[Bound]:
     ]
 
 
-def _part(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
-    return _OPS[check["op"]].judge(check, _mine(check, bound), moment)
+def _part(check: Check, bound: Sequence[Bound], now: float, zone: str) -> tuple[Breach, ...]:
+    return _OPS[check["op"]].judge(check, _mine(check, bound), now, zone)
 
 
-def _judge_all(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
-    return tuple(breach for part in check["of"] for breach in _part(part, bound, moment))
+def _judge_all(check: Check, bound: Sequence[Bound], now: float, zone: str) -> tuple[Breach, ...]:
+    return tuple(breach for part in check["of"] for breach in _part(part, bound, now, zone))
 
 
-def _judge_any(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
+def _judge_any(check: Check, bound: Sequence[Bound], now: float, zone: str) -> tuple[Breach, ...]:
     broken: list[Breach] = []
-    doubts = moment.doubts
     for part in check["of"]:
-        found = _part(part, bound, moment)
+        found = _part(part, bound, now, zone)
         if not found:
-            moment.doubts = doubts
             return ()
         broken += found
     return tuple(broken)
 
 
-def _judge_not(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
-    doubts = moment.doubts
-    found = _part(check["of"], bound, moment)
-    if moment.doubts > doubts:
+def _judge_not(check: Check, bound: Sequence[Bound], now: float, zone: str) -> tuple[Breach, ...]:
+    found = _part(check["of"], bound, now, zone)
+    if any(one.is_doubt for one in found):
         return found
     if found:
         return ()

@@ -14,7 +14,7 @@ from math import ceil
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from backstay.boundary.predicates.language import Bound, Breach, Check, Moment, Op, keys, shown, today
+from backstay.boundary.predicates.language import Bound, Breach, Check, Op, doubt, keys, nothing_given, shown, today
 from backstay.boundary.predicates.numbers import number
 from backstay.boundary.predicates.units import MONTHS, SECONDS, time_unit
 from backstay.core.messages import Json
@@ -34,16 +34,15 @@ def _days_before(day: date, days: int) -> date:
 
 
 @lru_cache(maxsize=512)
-def _first(days: int | None, months: int, now: float, zone: str) -> date:
-    day = today(now, zone)
+def _first(days: int | None, months: int, day: date) -> date:
     return _months_before(day, months) if days is None else _days_before(day, days)
 
 
-def _limits(check: Check, moment: Moment) -> tuple[date, date]:
+def _limits(check: Check, now: float, zone: str) -> tuple[date, date]:
     """First and last day of the window; a relative window, and one without `to`, never ends."""
     days = check.get("days")
     if days is not None or "months" in check:
-        return _first(days, 0 if days is not None else check["months"], moment.now, moment.zone), date.max
+        return _first(days, 0 if days is not None else check["months"], today(now, zone)), date.max
     first, last = check.get("from"), check.get("to")
     return (
         date.min if first is None else date.fromisoformat(first),
@@ -51,7 +50,7 @@ def _limits(check: Check, moment: Moment) -> tuple[date, date]:
     )
 
 
-def _day(value: object, moment: Moment) -> date | None:
+def _day(value: object, zone: str) -> date | None:
     """The day of an ISO date or date and time in the principal's zone; None for anything else."""
     if not isinstance(value, str) or not value.isascii() or value[4:5] != "-" or value[7:8] != "-":
         return None
@@ -59,7 +58,7 @@ def _day(value: object, moment: Moment) -> date | None:
         if len(value) == 10:
             return date.fromisoformat(value)
         stamp = datetime.fromisoformat(value)
-        return (stamp if stamp.tzinfo is None else stamp.astimezone(ZoneInfo(moment.zone))).date()
+        return (stamp if stamp.tzinfo is None else stamp.astimezone(ZoneInfo(zone))).date()
     except (ValueError, OverflowError):
         return None
 
@@ -68,7 +67,7 @@ _Span: TypeAlias = tuple[date | None, date | None]
 _EMPTY = (None, "", "..")
 
 
-def _whole(value: Json, moment: Moment) -> _Span | None:
+def _whole(value: Json, zone: str) -> _Span | None:
     """First and last day of a span given in one value; an open side is None; None: it cannot be read as a span."""
     if isinstance(value, str):
         ends: Sequence[object] = value.split("/") if "/" in value else (value, value)
@@ -78,7 +77,7 @@ def _whole(value: Json, moment: Moment) -> _Span | None:
         ends = value if isinstance(value, tuple | list) else ()
     if len(ends) != 2:
         return None
-    days = [None if end in _EMPTY else _day(end, moment) for end in ends]
+    days = [None if end in _EMPTY else _day(end, zone) for end in ends]
     if any(day is None and end not in _EMPTY for day, end in zip(days, ends, strict=True)):
         return None
     return days[0], days[1]
@@ -96,40 +95,40 @@ def _length(value: Json, unit: str, base: date) -> _Span | None:
     return _days_before(base, ceil(exact)), base
 
 
-def _base(bound: Sequence[Bound], moment: Moment) -> date:
+def _base(bound: Sequence[Bound], now: float, zone: str) -> date:
     """The day from which a length of time counts back: today, or the end that was given without a start."""
     # 30 days before 1 January are not the last 30 days, although both values look harmless.
     given = {one.meaning: one.value for one in bound if one.value is not None}
-    end = None if "date_range:start" in given else _day(given.get("date_range:end"), moment)
-    return min(moment.today(), end or date.max)
+    end = None if "date_range:start" in given else _day(given.get("date_range:end"), zone)
+    return min(today(now, zone), end or date.max)
 
 
-def _span(one: Bound, bound: Sequence[Bound], moment: Moment) -> _Span | None:
+def _span(one: Bound, bound: Sequence[Bound], now: float, zone: str) -> _Span | None:
     """The days that one argument asks for, an open side None; None: they cannot be told."""
     meaning = one.meaning
     if meaning == "date_range:start" or meaning == "date_range:end":
-        day = _day(one.value, moment)
+        day = _day(one.value, zone)
         return None if day is None else (day, None) if meaning == "date_range:start" else (None, day)
     if meaning == "date_range:whole":
-        return _whole(one.value, moment)
+        return _whole(one.value, zone)
     unit = time_unit(meaning)
     if unit is None:
         raise ValueError(f"a window cannot be checked on an argument that means {meaning or 'nothing'}")
-    return _length(one.value, unit, _base(bound, moment) if len(bound) > 1 else moment.today())
+    return _length(one.value, unit, _base(bound, now, zone) if len(bound) > 1 else today(now, zone))
 
 
-def _judge(check: Check, bound: Sequence[Bound], moment: Moment) -> tuple[Breach, ...]:
-    first, last = _limits(check, moment)
+def _judge(check: Check, bound: Sequence[Bound], now: float, zone: str) -> tuple[Breach, ...]:
+    first, last = _limits(check, now, zone)
     if _missing(check, bound):
-        return moment.left_out(_text(check))
-    broken = []
+        return nothing_given(_text(check))
+    broken: list[Breach] = []
     for one in bound:
         if one.value is None:
             continue
-        span = _span(one, bound, moment)
+        span = _span(one, bound, now, zone)
         if span is None:
             kind = "a span of dates" if one.meaning == "date_range:whole" else "a date or a length of time"
-            broken.append(moment.doubt(one.path, one.value, f"{_text(check)}; the value cannot be read as {kind}"))
+            broken.append(doubt(one, f"{_text(check)}; the value cannot be read as {kind}"))
             continue
         start, end = span
         whole = one.meaning == "date_range:whole"
