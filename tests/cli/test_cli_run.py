@@ -311,14 +311,14 @@ def test_ctrl_c_is_130_and_leaves_a_run_that_can_be_resumed(backstay: Command) -
     assert "slow but done" in said.out
 
 
-def test_a_killed_run_is_due_once_its_lease_has_ended_and_resume_waits_for_that(backstay: Command) -> None:
+def test_resume_waits_for_the_lease_of_a_process_on_another_machine(backstay: Command) -> None:
     with backstay.start("run", "app.py:agent", "slow") as process:
         _await(backstay.folder / "started")
         process.kill()
         process.communicate(timeout=20)
     with closing(sqlite3.connect(backstay.folder / ".backstay/store.db")) as db, db:
         ((run_id,),) = db.execute("SELECT run_id FROM runs").fetchall()
-        db.execute("UPDATE sessions SET until = ?", (time.time() + 4,))
+        db.execute("UPDATE sessions SET until = ?, owner = 'another machine'", (time.time() + 4,))
     (backstay.folder / "go").touch()
     said = backstay("resume", run_id, "--app", "app.py:agent")
     assert said.code == 0

@@ -112,7 +112,6 @@ async def test_canaries_are_in_no_row(spans: Spans, monkeypatch: pytest.MonkeyPa
     assert "[redacted:" in shown
 
 
-@pytest.mark.xfail(strict=True, reason="trace/recorder.py writes `call.raw` as the model wrote it")
 async def test_canaries_are_in_no_row_of_broken_arguments(spans: Spans) -> None:
     recorder, bench = Recorder(spans), Bench()
     recorder.attach(bench.emit)

@@ -11,7 +11,7 @@ from backstay.agents.definition import Definition
 from backstay.agents.journal import Journal
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint
-from backstay.boundary.judge import JudgeState, Presence, judge, leaves
+from backstay.boundary.judge import JudgeState, Presence, judge, sink_values
 from backstay.core.canon import canonical, digest
 from backstay.core.context import Principal, ToolFacts, Verdict
 from backstay.core.messages import Json, ToolCall, ToolResult
@@ -55,8 +55,8 @@ class RunGuard:
         """Calls of this step that run at once; a single call's outcome goes out with the step's results."""
         self._rules: tuple[Constraint, ...] = ()
         self._rules_version = -1
-        self.begun: dict[int, tuple[Verdict, ToolFacts]] = {}
-        """Effects begun and not finished, by slot: what a cancellation leaves in doubt."""
+        self.begun: dict[str, tuple[Verdict, ToolFacts]] = {}
+        """Effects begun and not finished, by key: what a cancellation leaves in doubt."""
 
     def judge(self, call: ToolCall, tool: ToolFacts) -> Verdict:
         """Judge the call against the session as it is now."""
@@ -104,7 +104,7 @@ class RunGuard:
             return found
         if found == "started":
             return await self._settle_started(call, key, verdict, tool)
-        self.begun[call.slot] = (verdict, tool)
+        self.begun[key] = (verdict, tool)
         return None
 
     async def finish(self, verdict: Verdict, tool: ToolFacts, result: ToolResult, attempt: int, last: bool) -> None:
@@ -112,7 +112,7 @@ class RunGuard:
         if not last:
             return
         call = verdict.call
-        self.begun.pop(call.slot, None)
+        self.begun.pop(self.key(call), None)
         self._close(call, verdict, tool, result)
         if self.siblings > 1:
             await self._journal.flush()
@@ -136,12 +136,19 @@ class RunGuard:
         self._journal.queue.pending.append(action)
         self._journal.queue.records.append(("asked", Asked(action=action)))
 
-    def doubt(self, slot: int) -> ToolResult:
-        """The result of an effect that was cut off between begin and end: nobody knows, a person will look."""
-        verdict, facts = self.begun.pop(slot)
-        result = _in_doubt(f"{verdict.call.name} was cut off") if facts.effect == "once" else _CUT_OFF
-        self._close(verdict.call, verdict, facts, result)
-        return result
+    def doubt(self, slot: int) -> ToolResult | None:
+        """The result of a call that was cut off after an effect had begun: nobody knows, a person will look.
+
+        Effects that its body had begun through other tools are closed in the same way; None if there was none.
+        """
+        found: ToolResult | None = None
+        for key, (verdict, facts) in list(self.begun.items()):
+            if verdict.call.slot == slot:
+                del self.begun[key]
+                result = _in_doubt(f"{verdict.call.name} was cut off") if facts.effect == "once" else _CUT_OFF
+                self._close(verdict.call, verdict, facts, result)
+                found = result if found is None or result.via == "in_doubt" else found
+        return found
 
     def key(self, call: ToolCall) -> str:
         """The effect's key: run and slot, never the arguments; a call made inside another's body adds its number."""
@@ -171,7 +178,7 @@ class RunGuard:
         self, kind: str, call: ToolCall, verdict: Verdict, tool: ToolFacts, *, preview: str, reversible: bool
     ) -> PendingAction:
         row, now = self._journal.row, self._clock()
-        targets = [value for path in sorted(tool.sinks) for _, value in leaves(path, call.args.get(path))]
+        targets = [value for _, value in sink_values(call.args, tool)]
         return PendingAction(
             id=self._new_id("a"),
             kind="in_doubt" if kind == "in_doubt" else "approval",

@@ -188,10 +188,8 @@ async def close_step(work: Work, code: str, told: str) -> None:
     for call in calls:
         if call.slot in work.results:
             continue
-        if call.slot in work.guard.begun:
-            work.results[call.slot] = work.guard.doubt(call.slot)
-        else:
-            work.results[call.slot] = ToolResult(ok=False, summary=told, error=told, code=code, via="refused")
+        not_run = ToolResult(ok=False, summary=told, error=told, code=code, via="refused")
+        work.results[call.slot] = work.guard.doubt(call.slot) or not_run
     if calls:
         await _journal_results(work, calls)
 

@@ -146,7 +146,8 @@ class SessionState:
     def _show_input(self, record: Record) -> None:
         body: Input = record.body  # type: ignore[assignment]  # the table says so
         self.messages += (*body.history, body.message)
-        self.sources.add(body.message.id, body.message.text)
+        if body.message.label.trusted:
+            self.sources.add(body.message.id, body.message.text)
         for message in body.history:
             self.call_ids.update(call.id for call in message.calls)
 

@@ -18,7 +18,7 @@ from backstay.boundary.actions import PendingAction
 from backstay.cli.actions import Where, action_document, quotes, show_action, what
 from backstay.cli.apps import App, find_app
 from backstay.cli.driving import Interrupted, until_interrupted, watched
-from backstay.cli.exits import DECISION, DONE, FAILED, INTERRUPTED, of_status
+from backstay.cli.exits import DECISION, DONE, FAILED, INTERRUPTED, of_result
 from backstay.cli.inbox import where_of
 from backstay.cli.options import (
     DEFAULT_STORE,
@@ -201,4 +201,4 @@ def _verdict(action: PendingAction, result: RunResult[Any], progress: Progress) 
     outcome = progress.outcomes.get((action.run_id, action.call.slot)) if action.call else None
     if action.state == "done" and outcome is not None and not outcome.ok and outcome.via == "ran":
         return FAILED, "action.failed", f"{action.id} was approved and failed: {outcome.summary}"
-    return of_status(result.status), "", ""
+    return of_result(result), "", ""

@@ -11,9 +11,8 @@ import contextlib
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from backstay.agents import RunResult
 from backstay.agents.drive import live
 from backstay.cli.exits import INTERRUPTED
 from backstay.cli.printing import Printer
@@ -23,7 +22,6 @@ from backstay.store.protocol import RunStore
 from backstay.trace import Recorder
 
 T = TypeVar("T")
-INTERRUPT_CODE = "run.interrupted"
 
 
 @contextlib.asynccontextmanager
@@ -74,8 +72,3 @@ async def until_interrupted(work: Awaitable[T], out: Printer) -> T:
     finally:
         with contextlib.suppress(NotImplementedError):
             loop.remove_signal_handler(signal.SIGINT)
-
-
-def is_interrupted(result: RunResult[Any]) -> bool:
-    """Whether Ctrl-C left the run where it is."""
-    return result.code == INTERRUPT_CODE

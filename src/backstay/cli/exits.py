@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from backstay.agents import RunResult
 from backstay.core.errors import BackstayError, DecisionError, NotFoundError, SetupError, StoreError
 
 DONE = 0
@@ -25,13 +28,18 @@ EPILOG = "\n".join(
         "  130  Ctrl-C; the run can be resumed",
     ]
 )
-_OF_STATUS = {"done": DONE, "waiting": WAITING, "needs_narrowing": WAITING, "running": INTERRUPTED}
+_OF_STATUS = {"done": DONE, "waiting": WAITING, "needs_narrowing": WAITING}
 _NO_FAULT_OF_THE_STORE = frozenset({"store.url", "store.missing", "store.id"})
 
 
-def of_status(status: str) -> int:
+def of_result(result: RunResult[Any]) -> int:
     """The exit code of a run that stands so."""
-    return _OF_STATUS.get(status, FAILED)
+    return INTERRUPTED if is_interrupted(result) else _OF_STATUS.get(result.status, FAILED)
+
+
+def is_interrupted(result: RunResult[Any]) -> bool:
+    """Whether Ctrl-C left the run where it is."""
+    return result.code == "run.interrupted"
 
 
 def of_error(error: BackstayError) -> int:

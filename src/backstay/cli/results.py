@@ -7,8 +7,7 @@ from typing import Any
 
 from backstay.agents import RunResult
 from backstay.cli.actions import Where, action_document, show_actions
-from backstay.cli.driving import is_interrupted
-from backstay.cli.exits import of_status
+from backstay.cli.exits import is_interrupted, of_result
 from backstay.cli.printing import Printer, money, tokens
 from backstay.cli.progress import Progress
 from backstay.store.protocol import RunStore
@@ -33,7 +32,7 @@ async def show_result(out: Printer, store: RunStore, result: RunResult[Any], whe
     if is_interrupted(result):
         out.line(f"go on with: {where.resume(result.run_id)}")
     await show_actions(out, store, result.pending, where)
-    return of_status(result.status)
+    return of_result(result)
 
 
 def _tally(result: RunResult[Any]) -> str:

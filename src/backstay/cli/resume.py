@@ -13,7 +13,7 @@ from backstay.agents.drive import LEASE_SECONDS, told
 from backstay.cli.actions import Where
 from backstay.cli.apps import App, find_app
 from backstay.cli.driving import Interrupted, until_interrupted, watched
-from backstay.cli.exits import DONE, INTERRUPTED, of_error, of_status
+from backstay.cli.exits import DONE, INTERRUPTED, of_error, of_result
 from backstay.cli.options import (
     DEFAULT_STORE,
     AppOption,
@@ -72,7 +72,7 @@ class _Resume:
             except Interrupted:
                 self._out.note(f"interrupted; go on with: {self._where.resume(run_id)}")
                 return INTERRUPTED
-            code = of_status(result.status)
+            code = of_result(result)
             self._out.document({**result_document(result, self._where, progress), "exit_code": code})
             return code if self._out.as_json else await show_result(self._out, store, result, self._where, progress)
 
@@ -140,5 +140,5 @@ class _Resume:
             return DONE
         documents.append(result_document(result, self._where, progress))
         if self._out.as_json:
-            return of_status(result.status)
+            return of_result(result)
         return await show_result(self._out, store, result, self._where, progress)

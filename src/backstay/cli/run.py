@@ -13,7 +13,7 @@ from backstay.agents import Agent
 from backstay.cli.actions import Where
 from backstay.cli.apps import ENV, find_app
 from backstay.cli.driving import Interrupted, until_interrupted, watched
-from backstay.cli.exits import INTERRUPTED, of_status
+from backstay.cli.exits import INTERRUPTED, of_result
 from backstay.cli.options import (
     DEFAULT_STORE,
     JsonOption,
@@ -82,7 +82,7 @@ async def _run(
             out.note("interrupted before the run was at work; the input is withdrawn")
             return INTERRUPTED
         if out.as_json:
-            code = of_status(result.status)
+            code = of_result(result)
             out.document({**result_document(result, where, progress), "exit_code": code})
             return code
         return await show_result(out, store, result, where, progress)

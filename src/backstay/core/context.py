@@ -78,7 +78,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the boundary says of one call. `call` holds the frozen canonical arguments: the only thing that may execute."""
+    """What the boundary says of a call. `call` holds the frozen canonical arguments: all that may execute."""
 
     outcome: Literal["allow", "ask", "deny"]
     call: ToolCall

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """A value as JSON has it. Inside it is frozen (see `canon.freeze`): tuples for arrays, `FrozenDict` for objects."""
 Args: TypeAlias = Mapping[str, Json]
 """A JSON object: the arguments of a call, a schema, settings."""
@@ -170,7 +170,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one or several model requests. `cached_tokens` are part of the input, `reasoning_tokens` of the output."""
+    """Tokens of one or several requests. `cached_tokens` are part of the input, `reasoning_tokens` of the output."""
 
     input_tokens: int = 0
     output_tokens: int = 0

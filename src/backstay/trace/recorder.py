@@ -12,11 +12,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Literal, TypeAlias
 
-from backstay.core.canon import canonical, digest
+from backstay.core.canon import canonical, digest, freeze
 from backstay.core.errors import StoreError
 from backstay.core.events import Emitter, Event, ModelAnswered, ModelFailed, ModelStart, RunFinish, RunStart, ToolFinish
 from backstay.core.ids import new_span_id
-from backstay.core.messages import ToolCall, Usage
+from backstay.core.messages import Json, ToolCall, Usage
 from backstay.core.redaction import redact, redact_json
 from backstay.store.protocol import RunStore
 from backstay.store.records import SpanRow
@@ -116,14 +116,14 @@ class Recorder:
 
     def _tool_end(self, event: ToolFinish) -> None:
         call, result = event.call, event.result
-        row = self._row(event, "tool", call.name, event.at - event.seconds, event.seconds, result.ok)
+        row = self._row(event, "tool", call.name[:128], event.at - event.seconds, event.seconds, result.ok)
         self._add(
             row(
                 span_id=event.span_id,
                 parent_id=event.parent_id,
                 code=result.code or "",
                 input=_arguments(call),
-                input_digest=digest(call.args),
+                input_digest=digest(_json(call)),
                 output=_short(result.summary),
                 via=result.via,
             )
@@ -172,7 +172,15 @@ class Recorder:
 
 
 def _arguments(call: ToolCall) -> str:
-    return _cut(call.raw if call.raw is not None else canonical(redact_json(call.args)))
+    return _cut(redact(call.raw) if call.raw is not None else canonical(redact_json(_json(call))))
+
+
+def _json(call: ToolCall) -> Json:
+    """The arguments, if they are JSON: a program may have passed anything before they were refused."""
+    try:
+        return freeze(call.args)
+    except TypeError:
+        return redact(repr(dict(call.args)))
 
 
 def _short(text: str) -> str:
