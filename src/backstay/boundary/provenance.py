@@ -14,31 +14,32 @@ from decimal import Decimal
 from typing import NamedTuple, TypeAlias
 
 from backstay.core.context import Origin
+from backstay.core.patterns import Pattern
 
 _CJK = (
     "\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _QUOTES = '<>"“”„«»「」『』《》〈〉【】（），、。；：！？…—'
-_BLOB = re.compile(rf"(?:[^\s{_QUOTES}]|(?<=\d)[\u00a0\u202f\u2009](?=\d))+")
+_BLOB = Pattern(rf"(?:[^\s{_QUOTES}]|(?<=\d)[\u00a0\u202f\u2009](?=\d))+")
 """What holds together at first sight. A no-break space between digits groups a number."""
-_CHUNK = re.compile(r"(?:[^,;()\[\]{}`|]|(?<=\d),(?!(?<=\d{4},)\d{4})(?=\d))+")
+_CHUNK = Pattern(r"(?:[^,;()\[\]{}`|]|(?<=\d),(?!(?<=\d{4},)\d{4})(?=\d))+")
 """A comma between digits belongs to the number, unless four digits on both sides make it a list of identifiers."""
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,20}$")
-_BEFORE_URL = re.compile(rf"(?:|.*[(\[{{'`*|,;{_CJK}]|[A-Za-z_]{{2,}}[:=])", re.DOTALL)
+_SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,20}$")
+_BEFORE_URL = Pattern(rf"(?:|.*[(\[{{'`*|,;{_CJK}]|[A-Za-z_]{{2,}}[:=])", re.DOTALL)
 """What may stand before a URL in one blob; after anything else, such as `x.com/?to=`, it is a part of something."""
 _NOT_IN_NUMBER = r"(?!(?<=\d)(?:[十百千万亿]|点\d))(?!(?<=[十百千万亿点])\d)"
-_SEAM = re.compile(rf"{_NOT_IN_NUMBER}(?:(?<=[^\W_])(?<![{_CJK}])(?=[{_CJK}])|(?<=[{_CJK}])(?=[^\W_])(?![{_CJK}]))")
+_SEAM = Pattern(rf"{_NOT_IN_NUMBER}(?:(?<=[^\W_])(?<![{_CJK}])(?=[{_CJK}])|(?<=[{_CJK}])(?=[^\W_])(?![{_CJK}]))")
 """Where Chinese, Japanese or Korean meets another script: it is written without spaces. Never at an `@`, `.` or `/`."""
-_LOOSE_SEAM = re.compile(
+_LOOSE_SEAM = Pattern(
     rf"{_SEAM.pattern}|(?<=[:%*'!?])(?=[{_CJK}])|(?<=[{_CJK}])(?=[#:=$€£¥￥*'])",
 )
-_LABEL = re.compile(r"[A-Za-z_]{2,}[:=](?=[^\W_][^:=/\\]*$)")
+_LABEL = Pattern(r"[A-Za-z_]{2,}[:=](?=[^\W_][^:=/\\]*$)")
 _LEADING, _TRAILING = "#$€£¥￥*'‘’!?:=", ".:!?'‘’*%$€£¥￥="
-_AMOUNTS = re.compile(
+_AMOUNTS = Pattern(
     r"(?P<plain>(?:0|[1-9]\d*)(?:\.\d+)?)|(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?)|(?P<comma>(?:0|[1-9]\d*),\d{1,2})",
     re.ASCII,
 )
-_THOUSANDS = re.compile(r"\d{1,3}\.\d{3}", re.ASCII)
+_THOUSANDS = Pattern(r"\d{1,3}\.\d{3}", re.ASCII)
 
 Place: TypeAlias = tuple[str, tuple[int, int]]
 """Message and characters of its text, end excluded."""
@@ -145,7 +146,7 @@ def _chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield from _undressed(text, first, last)
 
 
-def _pieces(text: str, start: int, end: int, seam: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+def _pieces(text: str, start: int, end: int, seam: Pattern) -> Iterator[tuple[int, int]]:
     """The whole, and what lies between the seams of two scripts."""
     yield start, end
     cuts = [cut.start() for cut in seam.finditer(text, start, end) if start < cut.start() < end]

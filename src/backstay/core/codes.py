@@ -68,6 +68,14 @@ _SETUP = {
         "No model answers to this name.",
         "Write provider:model with a provider from the message, or pass a model object.",
     ),
+    "model.base_url": (
+        "The address of a model's server is none, or was given for a model that has no server.",
+        "Write http://HOST:PORT/v1 or https://HOST/v1, or leave it out.",
+    ),
+    "model.extra": (
+        "The package through which this model is asked is not installed.",
+        "Install the extra that the message names, such as backstay[openai].",
+    ),
     "principal.kind": (
         "The option --as names a kind of person that there is not.",
         "Use ID:developer, operator, member, customer or anonymous.",
@@ -214,6 +222,26 @@ _MODELS = {
     "model.cut_off": (
         "A reply was cut off at its token limit, so its calls did not run.",
         "Raise the output limit in settings=, or ask for less.",
+    ),
+    "model.incomplete": (
+        "A reply broke off before its end, or was no reply at all. Nothing of it was used.",
+        "It was asked again; `backstay resume` asks once more. Look after the server or a proxy before it.",
+    ),
+    "model.too_long": (
+        "The request is longer than the model's window.",
+        "Ask for less at once, shorten the instructions, or use a model with a larger window.",
+    ),
+    "model.auth": (
+        "The model's server wants a key and was given none, or does not accept it.",
+        "Set the environment variable that the message names, or pass api_key=.",
+    ),
+    "model.quota": (
+        "The account at the provider has no credit left.",
+        "Pay or raise its limit there; asking again does not help before.",
+    ),
+    "model.no_network": (
+        "BACKSTAY_NO_NETWORK is set and the model is on another machine, so nothing was sent.",
+        "Unset it, or use a model on this machine.",
     ),
     "model.script": (
         "A scripted model has no line for this step.",

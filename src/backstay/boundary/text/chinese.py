@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backstay.boundary.text.limits import Limit
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 
 _LEAD = Pattern(
     r"(?:请|麻烦|拜托|帮我|但是|但|不过|而且|并且|另外|记住|注意|还有|然后|好的|嗯|你好|您好|我说了|我说|以后|今后|从现在起|规则|无论如何|不管怎样"

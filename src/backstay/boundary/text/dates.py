@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from typing import TypeAlias
 
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 
 Days: TypeAlias = "tuple[date, date] | None"
 """First and last day of what was named; None where it is a date that cannot be told (no year, 03/04/2026)."""

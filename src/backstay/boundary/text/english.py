@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backstay.boundary.text.limits import Limit
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 from backstay.boundary.text.words import scope_words
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 from backstay.boundary.text.things import Reading, Thing, compared, dated, window
 from backstay.core.messages import Args
 

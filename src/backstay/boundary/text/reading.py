@@ -14,7 +14,7 @@ from zoneinfo import ZoneInfo
 from backstay.boundary.text import chinese, english
 from backstay.boundary.text.drafts import Draft
 from backstay.boundary.text.limits import Limit, find_limits
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 from backstay.boundary.text.render import advice, rendered
 from backstay.boundary.text.segments import Sentence, clauses, plain, sentences
 from backstay.boundary.text.things import read

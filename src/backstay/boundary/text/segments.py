@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from unicodedata import normalize
 
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 
 BLANK = "\ufffc"
 """Stands for every character of code and quotations."""

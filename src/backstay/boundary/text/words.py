@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from backstay.boundary.text.patterns import Pattern
+from backstay.core.patterns import Pattern
 
 _GROUPS: tuple[str, ...] = (
     "refund refunds refunding refunded reimburse reimbursement 退款 退钱 退还 退费 退",

@@ -1,4 +1,4 @@
-"""Patterns that are compiled when they are first used: a program that states no rule in words pays for none of them."""
+"""Patterns that are compiled when they are first used: a program pays only for those it needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 class Pattern:
     """A regular expression, compiled at its first use; the methods are those of `re.Pattern`."""
 
-    __slots__ = ("_compiled", "_flags", "source")
+    __slots__ = ("_compiled", "_flags", "pattern")
 
-    def __init__(self, source: str, flags: int = 0) -> None:
-        self.source = source
+    def __init__(self, pattern: str, flags: int = 0) -> None:
+        self.pattern = pattern
         self._flags = flags
         self._compiled: re.Pattern[str] | None = None
 
@@ -21,7 +21,7 @@ class Pattern:
     def compiled(self) -> re.Pattern[str]:
         """The compiled expression."""
         if self._compiled is None:
-            self._compiled = re.compile(self.source, self._flags)
+            self._compiled = re.compile(self.pattern, self._flags)
         return self._compiled
 
     def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
@@ -32,13 +32,13 @@ class Pattern:
         """See `re.Pattern.match`."""
         return self.compiled.match(text, start, end)
 
-    def fullmatch(self, text: str) -> re.Match[str] | None:
+    def fullmatch(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
         """See `re.Pattern.fullmatch`."""
-        return self.compiled.fullmatch(text)
+        return self.compiled.fullmatch(text, start, end)
 
-    def finditer(self, text: str, start: int = 0) -> Iterator[re.Match[str]]:
+    def finditer(self, text: str, start: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
         """See `re.Pattern.finditer`."""
-        return self.compiled.finditer(text, start)
+        return self.compiled.finditer(text, start, end)
 
     def findall(self, text: str) -> list[str]:
         """See `re.Pattern.findall`."""
