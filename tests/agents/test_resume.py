@@ -226,3 +226,23 @@ async def test_the_second_start_with_one_key_is_the_first(store: RunStore) -> No
     second = await agent.run("go", store=store, session="s", dedup="order-7")
     assert (second.run_id, second.status, second.output) == (first.run_id, "done", "found")
     assert desk.calls["find_order"] == 1
+
+
+async def test_a_rule_stated_as_such_is_in_force_at_once_and_for_the_whole_session(store: RunStore) -> None:
+    desk = Desk()
+    agent = desk.agent(call("list_orders", days=20), "no")
+    first = await agent.run("list them", session="s", store=store, rules=["only the last 10 days", "be kind"])
+    again = await agent.run("once more", session="s", store=store, model=ScriptedModel(call("list_orders", days=11), "no"))
+    codes = [one.result.code for run in (first, again) for message in run.new_messages for one in message.returns]
+    assert codes == ["constraint.broken", "constraint.broken"]
+    assert (first.pending, desk.calls["list_orders"]) == ((), 0)
+    seen: list[ModelRequest] = []
+
+    def watch(request: ModelRequest, _ctx: RunContext[Any]) -> Any:
+        seen.append(request)
+        return "ok"
+
+    await agent.run("and now?", session="s", store=store, model=FunctionModel(watch))
+    assert "be kind" in seen[0].messages[0].text
+    with pytest.raises(SetupError, match="one text"):
+        await agent.run("go", store=store, rules="only the last 10 days")

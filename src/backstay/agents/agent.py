@@ -141,6 +141,7 @@ class Agent(Generic[D]):
         deps: D | None = None,
         model: str | ChatModel | None = None,
         limits: Limits | None = None,
+        rules: Sequence[str] = (),
         history: Sequence[Message] = (),
         label: Label = PLAIN,
         metadata: Args | None = None,
@@ -159,6 +160,7 @@ class Agent(Generic[D]):
             deps: what tools get as `ctx.deps`; never stored, never shown.
             model: another model for this run.
             limits: other limits for this input.
+            rules: the user's rules for the session, stated as such: `["only the last 30 days"]`. In force at once.
             history: earlier messages from outside, for the first run of a session; made valid.
             label: how far the input may be believed.
             metadata: kept with the input.
@@ -177,7 +179,7 @@ class Agent(Generic[D]):
         """
         start = _Start(self, store or self.store)
         given = self._given(deps, model, approver)
-        body = await self._input(input, given, principal, limits, history, label, metadata, presence)
+        body = await self._input(input, given, principal, limits, rules, history, label, metadata, presence)
         return await start.run(body, session, principal, given, self._listened(on), dedup)
 
     def run_stream(self, input: str | Sequence[Text | Media], **options: Any) -> RunStream:
@@ -317,6 +319,7 @@ class Agent(Generic[D]):
         given: Given,
         principal: Principal,
         limits: Limits | None,
+        rules: Sequence[str],
         history: Sequence[Message],
         label: Label,
         metadata: Args | None,
@@ -334,6 +337,7 @@ class Agent(Generic[D]):
             limits=_changed(limits, self.definition.boundary.limits),
             presence=presence,
             metadata=metadata,
+            rules=_stated(rules),
             has_deps=given.deps is not None,
         )
 
@@ -420,6 +424,12 @@ class _Start:
         except asyncio.CancelledError:
             await self._store.cancel(row.run_id, "the task that waited for its turn was cancelled")
             raise
+
+
+def _stated(rules: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(rules, str):
+        raise SetupError(f"rules={rules!r}: expected a list of rules, got one text", code="constraint.invalid")
+    return tuple(rules)
 
 
 def _changed(limits: Limits | None, base: Limits) -> Args | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from backstay.agents.work import Work
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint
-from backstay.boundary.text import bind, parse
+from backstay.boundary.text import bind, parse, parse_rule
 from backstay.core.canon import digest
 from backstay.core.events import ActionAsked, ConstraintProposed
 from backstay.store.records import Asked, Body, Kind
@@ -19,17 +19,18 @@ async def capture_rules(work: Work) -> None:
     run, state, ctx = work.run, work.journal.state, work.ctx
     if run.input is None or run.input_seq != state.seq:
         return
-    message, who = run.input.message, ctx.principal
-    drafts = parse(message.text, locale=who.locale, zone=who.zone, now=ctx.clock())
+    message, who, now = run.input.message, ctx.principal, ctx.clock()
+    stated = [(parse_rule(text, locale=who.locale, zone=who.zone, now=now), True) for text in run.input.rules]
+    said = [(draft, False) for draft in parse(message.text, locale=who.locale, zone=who.zone, now=now)]
     rules: list[Constraint] = []
-    for number, draft in enumerate(drafts, 1):
+    for number, (draft, is_stated) in enumerate([*stated, *said], 1):
         rule = bind(
             draft,
             work.definition.words,
             author="user",
             id=f"u{run.input_seq}.{number}",
             message_id=message.id,
-            status="proposed" if draft.check is not None else "confirmed",
+            status="confirmed" if is_stated or draft.check is None else "proposed",
         )
         if not any(_is_same(rule, other) for other in (*work.guard.rules, *rules)):
             rules.append(rule)
@@ -45,12 +46,12 @@ def _is_same(rule: Constraint, other: Constraint) -> bool:
 
 async def _propose(work: Work, rules: list[Constraint]) -> None:
     entries: list[tuple[Kind, Body]] = [("constraint", rule) for rule in rules]
-    asked = [_question(work, rule) for rule in rules if rule.check is not None and _lasts(work)]
+    asked = [_question(work, rule) for rule in rules if rule.status == "proposed" and _lasts(work)]
     entries += [("asked", Asked(action=action)) for action in asked]
     work.journal.queue.pending += asked
     await work.journal.write(*entries)
     for rule in rules:
-        if work.ctx.emit.wants(ConstraintProposed):
+        if rule.status == "proposed" and work.ctx.emit.wants(ConstraintProposed):
             work.ctx.emit(ConstraintProposed(*work.ctx.head(), constraint=rule))
     for action in asked:
         if work.ctx.emit.wants(ActionAsked):

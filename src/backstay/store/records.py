@@ -40,6 +40,8 @@ class Input:
     limits: Args | None = None
     presence: Literal["attended", "inbox", "unattended"] = "inbox"
     metadata: Args | None = None
+    rules: tuple[str, ...] = ()
+    """Rules that the user stated as such beside the message: in force at once, without being asked about."""
     has_deps: bool = False
     """Whether the run was given dependencies, which a resuming process has to make again."""
 
