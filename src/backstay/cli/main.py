@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from backstay.cli import audit, decide, explain, inbox, resume, run, trace
+from backstay.cli import audit, chat, decide, explain, inbox, resume, run, trace
 from backstay.cli.exits import DONE, EPILOG, FAILED, INTERRUPTED, USAGE, of_error
 from backstay.cli.printing import clean
 from backstay.core.errors import BackstayError
@@ -48,6 +48,7 @@ def _root(
 
 
 app.command("run")(run.run)
+app.command("chat")(chat.chat)
 app.command("pending")(inbox.pending)
 app.command("decide")(decide.decide)
 app.command("resume")(resume.resume)
