@@ -22,6 +22,7 @@ from backstay.core.canon import digest
 from backstay.core.context import Principal, RunContext
 from backstay.core.errors import ConstraintError, SetupError
 from backstay.core.messages import Args, Json
+from backstay.memory.block import constraint_block
 from backstay.models.model import ChatModel, Price
 from backstay.tools.toolset import Toolset
 
@@ -69,6 +70,11 @@ class Definition:
     def price(self) -> Price:
         """What its model costs."""
         return Price(self.model.profile.price)
+
+    @cached_property
+    def rules_text(self) -> str:
+        """The constraint block of a session that has added no rule."""
+        return constraint_block(self.constraints)
 
     @cached_property
     def policy_digest(self) -> str:

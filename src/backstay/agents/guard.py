@@ -53,8 +53,8 @@ class RunGuard:
         """The approved action that is being executed now."""
         self.siblings = 0
         """Calls of this step that run at once; a single call's outcome goes out with the step's results."""
-        self._rules: tuple[Constraint, ...] = ()
-        self._rules_version = -1
+        self._rules: tuple[Constraint, ...] = definition.constraints
+        self._rules_version = 0
         self.begun: dict[str, tuple[Verdict, ToolFacts]] = {}
         """Effects begun and not finished, by key: what a cancellation leaves in doubt."""
 

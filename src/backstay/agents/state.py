@@ -252,6 +252,7 @@ class SessionState:
         self.seq = self.snapshot_seq = record.seq
         self.tail, self.instructions, self.label = body.tail, body.instructions, body.label
         self.constraints = {one.id: one for one in body.constraints}
+        self.rules_version += 1
         self.done = dict(body.done)
         self.open = {one.id: one for one in body.open}
         self.decided = dict(body.decided)

@@ -56,6 +56,8 @@ class Work:
     @property
     def rules(self) -> str:
         """The constraint block, written anew only when a rule has come or gone."""
+        if not self.journal.state.constraints:
+            return self.definition.rules_text
         version = self.journal.state.rules_version
         if version != self._rules_version:
             self._rules = constraint_block(self.guard.rules)
