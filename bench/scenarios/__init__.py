@@ -9,6 +9,7 @@ MODULE_OF = {
     "concurrent": "load",
     "flat": "load",
     "sqlite": "durable",
+    "openai_stream": "openai_stream",
     "judge_call": "parts",
     "memory_record": "parts",
     "pending": "parts",

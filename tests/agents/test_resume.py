@@ -232,7 +232,9 @@ async def test_a_rule_stated_as_such_is_in_force_at_once_and_for_the_whole_sessi
     desk = Desk()
     agent = desk.agent(call("list_orders", days=20), "no")
     first = await agent.run("list them", session="s", store=store, rules=["only the last 10 days", "be kind"])
-    again = await agent.run("once more", session="s", store=store, model=ScriptedModel(call("list_orders", days=11), "no"))
+    again = await agent.run(
+        "once more", session="s", store=store, model=ScriptedModel(call("list_orders", days=11), "no")
+    )
     codes = [one.result.code for run in (first, again) for message in run.new_messages for one in message.returns]
     assert codes == ["constraint.broken", "constraint.broken"]
     assert (first.pending, desk.calls["list_orders"]) == ((), 0)

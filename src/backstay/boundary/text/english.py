@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from backstay.boundary.text.limits import Limit
-from backstay.core.patterns import Pattern
 from backstay.boundary.text.words import scope_words
+from backstay.core.patterns import Pattern
 
 
 def _set(words: str) -> frozenset[str]:

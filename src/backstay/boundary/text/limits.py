@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from backstay.core.patterns import Pattern
 from backstay.boundary.text.things import Reading, Thing, compared, dated, window
 from backstay.core.messages import Args
+from backstay.core.patterns import Pattern
 
 Lang: TypeAlias = Literal["en", "zh"]
 

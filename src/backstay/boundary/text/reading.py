@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 from backstay.boundary.text import chinese, english
 from backstay.boundary.text.drafts import Draft
 from backstay.boundary.text.limits import Limit, find_limits
-from backstay.core.patterns import Pattern
 from backstay.boundary.text.render import advice, rendered
 from backstay.boundary.text.segments import Sentence, clauses, plain, sentences
 from backstay.boundary.text.things import read
 from backstay.boundary.text.words import scope_words
 from backstay.core.messages import Args
+from backstay.core.patterns import Pattern
 
 _HAN = Pattern(r"[\u3400-\u9fff]")
 # A sentence without one of these states no rule; most sentences of a chat end here.

@@ -16,9 +16,9 @@ from types import MappingProxyType
 
 from backstay.boundary.text.dates import YEAR, Days, read_dates
 from backstay.boundary.text.numbers import NUMBER, number
-from backstay.core.patterns import Pattern
 from backstay.core.canon import FrozenDict
 from backstay.core.messages import Args
+from backstay.core.patterns import Pattern
 
 _MOST = 24
 

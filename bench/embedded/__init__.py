@@ -1,0 +1,1 @@
+"""How well the embedded model chooses tools and fills in arguments."""
