@@ -6,8 +6,9 @@ READY := .venv/.ready
 
 .PHONY: run test lint fmt bench docs clean
 
-run: $(READY) ## the order desk: on a terminal or not
-	@$(BIN)/python -m examples.order_desk.demo
+run: $(READY) ## the order desk: a chat on a terminal, four requests elsewhere
+	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/backstay chat examples/order_desk/app.py; \
+	else $(BIN)/python -m examples.order_desk.demo; fi
 
 test: $(READY)
 	@$(BIN)/python -m pytest $(ARGS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 
 from backstay.core.events import events
 from backstay.tools.circuit import circuits
+
+os.environ.setdefault("ORDER_DESK_MODEL", "scripted")  # the examples' own brain has tests of its own
 
 
 @pytest.fixture(autouse=True)

@@ -63,9 +63,9 @@ async def _measure(url: str) -> dict[str, Spread]:
 
         return run
 
-    return await cpu_side_by_side(
-        {f"{way}-{count}": (once(f"{way}-{count}", count), 1) for way in _WAYS for count in CHUNKS}
-    )
+    few, many = CHUNKS
+    sizes = {f"batched-{few}": few, f"batched-{many}": many, f"single-{few}": few}
+    return await cpu_side_by_side({name: (once(name, count), 1) for name, count in sizes.items()})
 
 
 def _context(emit):

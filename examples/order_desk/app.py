@@ -3,11 +3,13 @@
     backstay run examples/order_desk/app.py "Refund order 1001, it never came"
 
 Reads run. A note is a write: audited, kept at most once. Refunds and cancellations are high: the model can only
-propose them, and a person decides. The model here is scripted (`script.py`), so that it runs anywhere.
+propose them, and a person decides. The model is the embedded one, or a script (`script.py`) where
+ORDER_DESK_MODEL=scripted.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -127,7 +129,9 @@ def _now(ctx: RunContext[None]) -> str:
 
 
 agent: Agent[None] = Agent(
-    FunctionModel(desk_script, name="scripted:order-desk"),
+    FunctionModel(desk_script, name="scripted:order-desk")
+    if os.environ.get("ORDER_DESK_MODEL") == "scripted"
+    else None,
     name="order_desk",
     description="Answers questions about orders; refunds and cancellations wait for a person.",
     instructions="You answer for the order desk, in the customer's language, from what the tools say and nothing else.",

@@ -280,9 +280,7 @@ async def test_an_agent_refuses_what_could_not_work() -> None:
     with pytest.raises(SetupError) as unknown:
         Agent("nosuch:model")
     assert unknown.value.code == "model.unknown"
-    with pytest.raises(SetupError) as nothing:
-        Agent()
-    assert nothing.value.code == "model.unknown"
+    assert Agent().definition.model.name == "embedded:smollm2-135m"
     with pytest.raises(SetupError, match="one text"):
         Boundary(constraints="only the last 30 days")
 

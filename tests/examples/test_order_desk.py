@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -257,3 +258,22 @@ def test_wishes_are_read(text: str, kind: str, order: str, customer: str, days: 
     wish = read_wish([text])
     expected = (kind, order, customer, days, None if amount is None else Decimal(amount))
     assert (wish.kind, wish.order, wish.customer, wish.days, wish.amount) == expected
+
+
+def test_the_demo_answers_from_the_database_on_the_embedded_model(tmp_path: Path) -> None:
+    env = {**os.environ, "ORDER_DESK_MODEL": "embedded", "PYTHONPATH": str(ROOT)}
+    said = subprocess.run(
+        [sys.executable, "-m", "examples.order_desk.demo"],
+        cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
+    for fact in (
+        "track_parcel(order_id=1001)",
+        "handed to the carrier",
+        'list_orders(customer="Ann Berg", days=14)',
+        "coffee machine",
+        "refused [constraint.broken]",
+        "refund(order_id=1001, amount=120.00)",
+        "Waiting for a person",
+    ):
+        assert fact in said.stdout, fact

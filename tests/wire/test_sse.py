@@ -25,6 +25,20 @@ def test_lines_end_in_any_of_three_ways(end: str) -> None:
     assert events(body.encode()) == [SseEvent("", "one"), SseEvent("error", "two\nthree")]
 
 
+def test_cr_at_the_end_of_a_piece_swallows_one_line_feed_and_no_later_one() -> None:
+    assert events(b"data: a\r", b"\n", b"\r\n") == [SseEvent("", "a")]
+    assert events(b": x\r\r", b"data: a\n\n", b"\ndata: b\n\n") == [SseEvent("", "a"), SseEvent("", "b")]
+    assert events(b": x\r", b"data: a\n\n", b"data: b", b"\n\n") == [SseEvent("", "a"), SseEvent("", "b")]
+
+
+def test_whole_events_and_cut_ones_may_follow_each_other() -> None:
+    assert [one.data for one in events(b"data: a\n\n", b"data: b\n\n", b"data: c\n", b"data: d\n\n")] == [
+        "a",
+        "b",
+        "c\nd",
+    ]
+
+
 def test_a_byte_order_mark_an_unknown_field_and_a_missing_last_line_change_nothing() -> None:
     assert events(b"\xef\xbb\xbfdata: a\nretry: 3\n\ndata: b\n") == [SseEvent("", "a"), SseEvent("", "b")]
     assert events(b"data: a") == [SseEvent("", "a")]

@@ -26,7 +26,7 @@ from backstay.boundary.judge import Presence
 from backstay.boundary.policy import Boundary, Limits
 from backstay.core.canon import freeze
 from backstay.core.context import Principal, RunContext
-from backstay.core.errors import AppError, SetupError
+from backstay.core.errors import SetupError
 from backstay.core.events import Emitter, Listener, Matcher, events
 from backstay.core.ids import new_id, new_trace_id
 from backstay.core.messages import PLAIN, Args, Json, Label, Media, Message, Text
@@ -50,7 +50,7 @@ class Agent(Generic[D]):
     """An agent: a model, what it is told, what it can do, and the boundary around it.
 
     Args:
-        model: `"provider:model"` or a model object.
+        model: `"provider:model"` or a model object; the embedded model where it is left out.
         name: names it in traces, approvals and runs; a resuming process finds it by this name.
         description: what it is good for, in one line.
         instructions: the system text, or a function of the run's context that returns it.
@@ -84,8 +84,6 @@ class Agent(Generic[D]):
         concurrency: int = 8,
         version: str = "",
     ) -> None:
-        if model is None:
-            raise AppError('Agent() names no model: give it "provider:model" or a model object', code="model.unknown")
         if not name:
             raise SetupError("an agent needs a name: runs and approvals find it by it", code="agent.name")
         resolved, policy = resolve(model), boundary or Boundary()

@@ -24,13 +24,24 @@ from backstay.cli.actions import Where, quotes, show_action
 from backstay.cli.apps import find_app
 from backstay.cli.driving import Interrupted, until_interrupted, watched
 from backstay.cli.exits import DONE, INTERRUPTED, is_interrupted
-from backstay.cli.options import DEFAULT_STORE, StoreOption, absolute, local_user, opened, principal_of
+from backstay.cli.options import (
+    DEFAULT_STORE,
+    AddressOption,
+    ModelOption,
+    StoreOption,
+    absolute,
+    local_user,
+    model_of,
+    opened,
+    principal_of,
+)
 from backstay.cli.printing import Printer, money, one_line, tokens
 from backstay.cli.progress import Progress
 from backstay.cli.results import notices
 from backstay.core.context import Principal
 from backstay.core.ids import new_id
 from backstay.core.messages import Usage
+from backstay.models.model import ChatModel
 from backstay.store.protocol import RunStore
 from backstay.tools.threads import run_in_thread
 
@@ -52,18 +63,20 @@ def chat(
     ] = None,
     store: StoreOption = DEFAULT_STORE,
     who: Annotated[str | None, typer.Option("--as", metavar="ID[:KIND]", help="Who is speaking.")] = None,
+    model: ModelOption = None,
+    base_url: AddressOption = None,
 ) -> int:
     """Talk with an agent; decisions are asked for inline. /help lists what else can be said."""
     principal = principal_of(who)
     found = find_app(app)
     where = Where(app=found.path, store=absolute(store))
-    return asyncio.run(_chat(found.one(), where, session or new_id("chat"), principal))
+    return asyncio.run(_chat(found.one(), where, session or new_id("chat"), principal, model_of(model, base_url)))
 
 
-async def _chat(agent: Agent[Any], where: Where, session: str, principal: Principal) -> int:
+async def _chat(agent: Agent[Any], where: Where, session: str, principal: Principal, model: ChatModel | None) -> int:
     out = Printer()
     async with opened(where.store, must_exist=False) as store, watched(store, out, stream=True) as progress:
-        talk = _Talk(agent, store, where, session, principal, out, progress)
+        talk = _Talk(agent, store, where, session, principal, model, out, progress)
         return await talk.until_left()
 
 
@@ -76,6 +89,7 @@ class _Talk:
     where: Where
     session: str
     principal: Principal
+    model: ChatModel | None
     out: Printer
     progress: Progress
     rules: list[str] = field(default_factory=list)
@@ -88,7 +102,9 @@ class _Talk:
 
     async def until_left(self) -> int:
         """Read and answer until the end of the input, /quit, or Ctrl-C at the prompt."""
-        self.out.line(f"{self.agent.name} on {self.agent.definition.model.name} · session {self.session}", "dim")
+        self.out.line(
+            f"{self.agent.name} on {(self.model or self.agent.definition.model).name} · session {self.session}", "dim"
+        )
         self.out.line("/help for commands, /quit to leave", "dim")
         while (text := await self._read()) is not None:
             if not text.strip():
@@ -111,6 +127,7 @@ class _Talk:
             store=self.store,
             principal=self.principal,
             rules=rules,
+            model=self.model,
             approver=self._ask if sys.stdin.isatty() else None,
         )
         try:

@@ -12,6 +12,8 @@ import typer
 
 from backstay.core.context import Principal, PrincipalKind
 from backstay.core.errors import SetupError, StoreError
+from backstay.models.model import ChatModel
+from backstay.models.names import resolve
 from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 
@@ -26,6 +28,13 @@ AppOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--app", metavar="APP", help="module:attribute or path/file.py[:attribute]; else BACKSTAY_APP."),
 ]
+ModelOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", help="provider:model in place of the agent's own."),
+]
+AddressOption: TypeAlias = Annotated[
+    str | None, typer.Option("--base-url", metavar="URL", help="Where the server of --model listens.")
+]
 StreamOption: TypeAlias = Annotated[
     bool | None,
     typer.Option("--stream/--no-stream", help="Print the answer as it comes. Default: on a terminal only."),
@@ -35,6 +44,19 @@ StreamOption: TypeAlias = Annotated[
 def usage(message: str) -> SetupError:
     """An error about the command line itself."""
     return SetupError(message, code="cli.usage")
+
+
+def model_of(name: str | None, base_url: str | None) -> ChatModel | None:
+    """The model that the options name; None where they name none.
+
+    Raises:
+        AppError: what `resolve` raises.
+    """
+    if name is None:
+        if base_url is not None:
+            raise usage("--base-url goes with --model")
+        return None
+    return resolve(name, base_url=base_url)
 
 
 def local_user() -> str:

@@ -16,10 +16,13 @@ from backstay.cli.driving import Interrupted, until_interrupted, watched
 from backstay.cli.exits import INTERRUPTED, of_result
 from backstay.cli.options import (
     DEFAULT_STORE,
+    AddressOption,
     JsonOption,
+    ModelOption,
     StoreOption,
     StreamOption,
     absolute,
+    model_of,
     opened,
     principal_of,
     usage,
@@ -43,6 +46,8 @@ def run(
     dedup: Annotated[
         str | None, typer.Option("--dedup", metavar="KEY", help="Start at most one run for this key.")
     ] = None,
+    model: ModelOption = None,
+    base_url: AddressOption = None,
     stream: StreamOption = None,
     as_json: JsonOption = False,
 ) -> int:
@@ -55,7 +60,7 @@ def run(
     app = find_app(path)
     where = Where(app=app.path, store=absolute(store))
     out = Printer(as_json=as_json)
-    options = {"session": session, "principal": principal, "dedup": dedup}
+    options = {"session": session, "principal": principal, "dedup": dedup, "model": model_of(model, base_url)}
     return asyncio.run(_run(app.one(), text, where, out, stream, options))
 
 

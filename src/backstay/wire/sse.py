@@ -41,22 +41,31 @@ class SseDecoder:
         Raises:
             ValueError: an event has more than `MAX_EVENT_BYTES`.
         """
-        if self._is_after_cr and piece.startswith(b"\n"):
-            piece = piece[1:]
-            self._is_after_cr = False
         if not piece:
             return []
+        if self._is_after_cr and piece.startswith(b"\n"):
+            piece = piece[1:]
+        self._is_after_cr = False
+        if self._is_one_event(piece):
+            return [SseEvent("", _text(piece[6:-2]))]
         self._is_after_cr = piece.endswith(b"\r")
         *lines, rest = piece.split(b"\n") if b"\r" not in piece else _LINE_END.split(piece)
         if lines:
             lines[0] = b"".join([*self._tail, lines[0]])
             self._tail = []
-        self._tail.append(rest)
+        if rest:
+            self._tail.append(rest)
         self._held += len(piece)
         events = self._take(lines)
         if self._held > MAX_EVENT_BYTES:
             raise ValueError(f"an event of the stream has more than {MAX_EVENT_BYTES} bytes")
         return events
+
+    def _is_one_event(self, piece: bytes) -> bool:
+        """Whether a piece is just one line of data and an empty one, as most pieces are: it needs no taking apart."""
+        if self._tail or self._data or self._name or self._is_first or b"\r" in piece:
+            return False
+        return piece.startswith(b"data: ") and piece.endswith(b"\n\n") and piece.count(b"\n") == 2
 
     def close(self) -> list[SseEvent]:
         """The bytes are at an end: return the event that no empty line followed, if there is one."""
