@@ -37,6 +37,7 @@ $(READY): pyproject.toml
 	@test -x $(BIN)/python || $${PYTHON_FOR_VENV:-$$(for p in $(PYTHON) python3; do echo $$p; break; done)} -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 2>&1 | grep -v '^WARNING: Location' || true
 	@$(BIN)/python -c 'import backstay, pytest'
+	@$(BIN)/backstay model pull >/dev/null
 	@touch $@
 
 clean:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from backstay.cli import audit, chat, decide, explain, inbox, resume, run, trace
+from backstay.cli import audit, chat, decide, doctor, explain, inbox, model, resume, run, trace
 from backstay.cli.exits import DONE, EPILOG, FAILED, INTERRUPTED, USAGE, of_error
 from backstay.cli.printing import clean
 from backstay.core.errors import BackstayError
@@ -54,6 +54,8 @@ app.command("decide")(decide.decide)
 app.command("resume")(resume.resume)
 app.add_typer(trace.app, name="trace")
 app.add_typer(audit.app, name="audit")
+app.command("doctor")(doctor.doctor)
+app.add_typer(model.app, name="model")
 app.command("explain")(explain.explain)
 
 
