@@ -213,6 +213,11 @@ def test_tools_settings_and_stream() -> None:
     json.dumps(told)
 
 
+def test_no_setting_changes_the_request_itself() -> None:
+    mine = {"tools": [1], "tool_choice": "required", "stream": True, "stream_options": {}, "n": 9, "messages": []}
+    assert body(request(settings=freeze({"extra_body": mine, **mine})), extra=mine) == body(request())
+
+
 def test_names_of_settings_are_the_servers() -> None:
     dialect = Dialect(max_tokens="max_tokens", seed="random_seed", has_stream_usage=False)
     told = encode(request(settings={"max_tokens": 5, "seed": 1}), model="m", stream=True, dialect=dialect)

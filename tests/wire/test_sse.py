@@ -27,6 +27,7 @@ def test_lines_end_in_any_of_three_ways(end: str) -> None:
 
 def test_cr_at_the_end_of_a_piece_swallows_one_line_feed_and_no_later_one() -> None:
     assert events(b"data: a\r", b"\n", b"\r\n") == [SseEvent("", "a")]
+    assert events(b"data: a\r", b"\ndata: b\r\n\r\n") == [SseEvent("", "a\nb")]
     assert events(b": x\r\r", b"data: a\n\n", b"\ndata: b\n\n") == [SseEvent("", "a"), SseEvent("", "b")]
     assert events(b": x\r", b"data: a\n\n", b"data: b", b"\n\n") == [SseEvent("", "a"), SseEvent("", "b")]
 

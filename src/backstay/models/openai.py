@@ -36,6 +36,8 @@ if TYPE_CHECKING:  # the optional package's own types
 NO_NETWORK = "BACKSTAY_NO_NETWORK"
 """Set to anything but 0, it keeps every request on this machine."""
 _CONNECT_SECONDS = 10.0
+_CONNECTIONS = 1_000
+_IDLE_CONNECTIONS = 100
 _DRAIN_SECONDS = 0.25
 """How long the end of the body may take after the end of the reply, so that the connection can be used again."""
 _FAMILIES = {
@@ -281,6 +283,7 @@ async def _open(key: _Key, library: _Library, is_loopback: bool) -> None:
     timeout = library.http.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds))
     http = library.sdk.DefaultAsyncHttpxClient(
         trust_env=not is_loopback,  # a proxy is no way to one's own machine
+        limits=library.http.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_kept(base_url)),
         follow_redirects=False,  # a prompt goes where the address says and nowhere else
         timeout=timeout,
     )
@@ -290,6 +293,15 @@ async def _open(key: _Key, library: _Library, is_loopback: bool) -> None:
     closing = _until_closed(sdk, key)
     _clients[key] = _Client(library, sdk, (library.http.RequestError, library.http.StreamError), closing)
     await anext(closing)
+
+
+def _kept(base_url: str) -> int:
+    """How many connections may wait for another request: none without TLS, where a new one costs next to nothing.
+
+    llama.cpp promises to keep its connections and closes them after a stream, so that every few requests would meet a
+    closed one.
+    """
+    return _IDLE_CONNECTIONS if base_url.startswith("https:") else 0
 
 
 async def _until_closed(sdk: AsyncOpenAI, key: _Key) -> AsyncGenerator[None, None]:
