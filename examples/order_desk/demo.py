@@ -25,7 +25,8 @@ REQUESTS = (
     "Show me all orders of Ann Berg from the last 90 days",
     "Refund order 1001, it never came",
 )
-EXPECTED = (0, 3)
+WAITING = 3
+EXPECTED = (0, WAITING)
 """Done, or waiting for a person."""
 
 
@@ -36,7 +37,8 @@ def main() -> int:
     session = new_id("demo")
     codes = [backstay("run", str(APP), request, "--session", session) for request in REQUESTS]
     codes.append(backstay("pending", "--app", str(APP)))
-    print("\nThe refund has not happened. The line `approve` above decides and executes it.")
+    if WAITING in codes:
+        print("\nThe refund has not happened. The line `approve` above decides and executes it.")
     return next((code for code in codes if code not in EXPECTED), 0)
 
 

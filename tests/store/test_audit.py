@@ -190,11 +190,12 @@ async def test_an_action_that_was_changed_in_the_file_is_not_given_out(
     for call in (
         sqlite.action(name),
         sqlite.decide(name, 1, make.decision(), make.audit()),
-        sqlite.pending(state=""),
     ):
         with pytest.raises(DecisionError, match=name) as caught:
             await call
         assert caught.value.code == "action.tampered"
+    assert list(await sqlite.pending(state="")) == []
+    assert any(name in wrong for wrong in await sqlite.verify_audit())
     assert await sqlite.audit("s-1") == []
 
 

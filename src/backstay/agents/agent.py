@@ -10,34 +10,29 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
-from inspect import isawaitable
 from typing import Any, Generic, TypeVar
 
 from backstay.agents.decide import decide
 from backstay.agents.definition import Definition, Instructions, check_limits, compile_rules
-from backstay.agents.drive import LEASE_SECONDS, Approver, Given, drive, drive_claimed, live, told
+from backstay.agents.drive import Approver, Given, drive, live
 from backstay.agents.middleware import Chains, Middleware
 from backstay.agents.own_tools import RecallTool
 from backstay.agents.result import RunResult
+from backstay.agents.start import Turn, start
 from backstay.agents.stream import RunStream
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.judge import Presence
 from backstay.boundary.policy import Boundary, Limits
-from backstay.core.canon import freeze
-from backstay.core.context import Principal, RunContext
+from backstay.core.context import Principal
 from backstay.core.errors import SetupError
 from backstay.core.events import Emitter, Listener, Matcher, events
-from backstay.core.ids import new_id, new_trace_id
-from backstay.core.messages import PLAIN, Args, Json, Label, Media, Message, Text
-from backstay.memory.history import make_valid
+from backstay.core.messages import PLAIN, Args, Label, Media, Message, Text
 from backstay.models.model import ChatModel
 from backstay.models.names import resolve
 from backstay.store.memory import MemoryStore
 from backstay.store.owners import new_owner
 from backstay.store.protocol import RunStore
-from backstay.store.records import ENDED, Fence, Input, Record, RunRow
-from backstay.tools.outside import LOCAL, outside_context
+from backstay.tools.outside import LOCAL
 from backstay.tools.tool import Tool
 from backstay.tools.toolset import Toolset
 
@@ -175,10 +170,20 @@ class Agent(Generic[D]):
             SetupError: for what could not work; nothing has run then.
             StoreError: when the journal cannot be written.
         """
-        start = _Start(self, store or self.store)
         given = self._given(deps, model, approver)
-        body = await self._input(input, given, principal, limits, rules, history, label, metadata, presence)
-        return await start.run(body, session, principal, given, self._listened(on), dedup)
+        turn = Turn(
+            input=input,
+            session=session,
+            principal=principal,
+            limits=limits,
+            rules=rules,
+            history=history,
+            label=label,
+            metadata=metadata,
+            presence=presence,
+            dedup=dedup,
+        )
+        return await start(turn, self.definition, store or self.store, self._owner, given, self._listened(on))
 
     def run_stream(self, input: str | Sequence[Text | Media], **options: Any) -> RunStream:
         """Answer one input as a stream: `async with agent.run_stream(...) as stream: async for event in stream`.
@@ -310,136 +315,6 @@ class Agent(Generic[D]):
         if on is not None:
             emitter.on("**", on)
         return emitter
-
-    async def _input(
-        self,
-        input: str | Sequence[Text | Media],
-        given: Given,
-        principal: Principal,
-        limits: Limits | None,
-        rules: Sequence[str],
-        history: Sequence[Message],
-        label: Label,
-        metadata: Args | None,
-        presence: Presence,
-    ) -> Input:
-        if limits is not None:
-            check_limits(limits, given.model or self.definition.model)
-        parts = (Text(text=input),) if isinstance(input, str) else tuple(input)
-        if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
-            raise SetupError("the input is empty: give the user's words", code="input.empty")
-        return Input(
-            message=Message(id=new_id("m"), role="user", parts=parts, label=label),
-            instructions=await self._render(given, principal),
-            history=make_valid(history),
-            limits=_changed(limits, self.definition.boundary.limits),
-            presence=presence,
-            metadata=metadata,
-            rules=_stated(rules),
-            has_deps=given.deps is not None,
-        )
-
-    async def _render(self, given: Given, principal: Principal) -> str:
-        instructions = self.definition.instructions
-        if isinstance(instructions, str):
-            return instructions
-        ctx: RunContext[Any] = outside_context(self.name, {})
-        ctx.deps, ctx.principal = given.deps, principal
-        said = instructions(ctx)
-        return await said if isawaitable(said) else said
-
-
-class _Start:
-    """Makes the run's row and drives it, waiting for its turn where the session is busy."""
-
-    def __init__(self, agent: Agent[Any], store: RunStore) -> None:
-        self._agent = agent
-        self._store = store
-
-    async def run(
-        self,
-        body: Input,
-        session: str | None,
-        principal: Principal,
-        given: Given,
-        emit: Emitter,
-        dedup: str | None,
-    ) -> RunResult[str]:
-        row, fence, first = await self._create(body, session, principal, given, dedup)
-        if fence is not None:
-            return await drive_claimed(
-                row, fence, store=self._store, definition=self._agent.definition, given=given, emit=emit, first=first
-            )
-        return await self._in_turn(row, given, emit)
-
-    async def _create(
-        self, body: Input, session: str | None, principal: Principal, given: Given, dedup: str | None
-    ) -> tuple[RunRow, Fence | None, Record | None]:
-        agent, run_id = self._agent, new_id("r")
-        row = RunRow(
-            run_id=run_id,
-            session_id=session or run_id,
-            root_id=session or run_id,
-            parent_id=None,
-            agent=agent.name,
-            agent_digest=agent.definition.digest,
-            principal=principal,
-            trace_id=new_trace_id(),
-            status="running",
-            created_at=given.clock(),
-        )
-        first = Record(
-            session_id=row.session_id,
-            seq=1 if session is None else 0,
-            run_id=run_id,
-            kind="input",
-            at=row.created_at,
-            body=body,
-            trace_id=row.trace_id,
-        )
-        made, fence = await self._store.create(row, first, dedup=dedup, claim=(agent._owner, LEASE_SECONDS))
-        return made, fence, first if session is None and made.run_id == run_id else None
-
-    async def _in_turn(self, row: RunRow, given: Given, emit: Emitter) -> RunResult[str]:
-        looks = 0
-        try:
-            while True:
-                result = await drive(
-                    row.run_id,
-                    store=self._store,
-                    agents={self._agent.name: self._agent.definition},
-                    given=given,
-                    emit=emit,
-                    owner=self._agent._owner,
-                )
-                if result is not None:
-                    return result
-                row = await self._store.run(row.run_id)
-                if row.status in ENDED:
-                    return await told(self._store, row)
-                await given.sleep(_WAITS[min(looks, len(_WAITS) - 1)])
-                looks += 1
-        except asyncio.CancelledError:
-            await self._store.cancel(row.run_id, "the task that waited for its turn was cancelled")
-            raise
-
-
-def _stated(rules: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(rules, str):
-        raise SetupError(f"rules={rules!r}: expected a list of rules, got one text", code="constraint.invalid")
-    return tuple(rules)
-
-
-def _changed(limits: Limits | None, base: Limits) -> Args | None:
-    if limits is None:
-        return None
-    values: dict[str, Json] = {}
-    for one in fields(limits):
-        value = getattr(limits, one.name)
-        if value != getattr(base, one.name):
-            values[one.name] = str(value) if one.name == "usd" and value is not None else value
-    frozen = freeze(values)
-    return frozen if isinstance(frozen, dict) else None
 
 
 def _both(first: Listener | None, second: Listener) -> Listener:

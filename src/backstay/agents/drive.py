@@ -18,6 +18,7 @@ from backstay.agents.capture import capture_rules
 from backstay.agents.definition import Definition, limits_with
 from backstay.agents.guard import RunGuard
 from backstay.agents.journal import Journal
+from backstay.agents.lease import LEASE_SECONDS, Lease, Stop, pulse
 from backstay.agents.loop import close_step, loop
 from backstay.agents.own_tools import RunHost
 from backstay.agents.result import ResultStatus, RunResult
@@ -25,16 +26,12 @@ from backstay.agents.state import CANCELLED, RunState, SessionState
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.context import RunContext
-from backstay.core.errors import AppError, BackstayError, FencedError, SetupError, StoreError
+from backstay.core.errors import AppError, BackstayError, FencedError, SetupError
 from backstay.core.events import Emitter, RunAnswer, RunFinish, RunStart
 from backstay.core.ids import new_id, new_span_id
 from backstay.models.model import ChatModel, Price
 from backstay.store.protocol import RunStore
 from backstay.store.records import Body, Fence, Kind, Record, RunRow, RunStatus, Status
-
-LEASE_SECONDS = 30.0
-BEAT_SECONDS = 5.0
-"""How often the lease is renewed, and a wish to cancel from another process is noticed."""
 
 Approver: TypeAlias = "Callable[[PendingAction], Awaitable[Decision | None]]"
 _log = logging.getLogger("backstay.agents")
@@ -49,27 +46,6 @@ class Given:
     approver: Approver | None = None
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-
-class Stop:
-    """The handle by which a run at work is stopped from inside its process."""
-
-    def __init__(self) -> None:
-        self.ending: Ending | None = None
-        self._scope: asyncio.Timeout | None = None
-
-    def now(self, ending: Ending) -> None:
-        """Stop the run where it is; the first reason counts."""
-        if self.ending is None:
-            self.ending = ending
-            if self._scope is not None:
-                self._scope.reschedule(asyncio.get_running_loop().time())
-
-    def arm(self, scope: asyncio.Timeout) -> None:
-        """Name the scope that ends when the run is stopped."""
-        self._scope = scope
-        if self.ending is not None:
-            scope.reschedule(asyncio.get_running_loop().time())
 
 
 @dataclass(slots=True)
@@ -166,12 +142,12 @@ async def drive_claimed(
         raise
     stop = Stop()
     live.stops[row.run_id] = stop
-    lease = _Lease(store, fence, stop)
-    _pulse.add(lease)
+    lease = Lease(store, fence, stop)
+    pulse.add(lease)
     try:
         ending = await _work(work, stop)
     finally:
-        _pulse.discard(lease)
+        pulse.discard(lease)
         live.stops.pop(row.run_id, None)
     return await _finish(work, ending, seen)
 
@@ -374,58 +350,3 @@ async def told(store: RunStore, row: RunRow) -> RunResult[Any]:
         cost_usd=seen.cost_usd,
         pending=tuple(one for one in state.open.values() if one.run_id == row.run_id),
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Lease:
-    """The fence of a run at work, to be kept alive."""
-
-    store: RunStore
-    fence: Fence
-    stop: Stop
-
-    async def renew(self) -> None:
-        """Prolong it, and notice from it that somebody else wants the run to stop."""
-        try:
-            state = await self.store.renew(self.fence, LEASE_SECONDS)
-        except StoreError as error:
-            _log.warning("the lease of session %s could not be renewed: %s", self.fence.root_id, error.message)
-            return
-        if state == "lost":
-            told = "another process has taken over this session"
-            self.stop.now(Ending(status="failed", code="store.fenced", reason=told))
-        elif state == "cancel":
-            self.stop.now(Ending(status="cancelled", code=CANCELLED, reason="somebody asked for it"))
-
-
-class _Pulse:
-    """One timer for all leases of a loop: a run costs no timer of its own."""
-
-    def __init__(self) -> None:
-        self._leases: dict[asyncio.AbstractEventLoop, set[_Lease]] = {}
-        self._beats: set[asyncio.Task[None]] = set()
-
-    def add(self, lease: _Lease) -> None:
-        loop = asyncio.get_running_loop()
-        held = self._leases.get(loop)
-        if held is None:
-            held = self._leases[loop] = set()
-            loop.call_later(BEAT_SECONDS, self._beat, loop)
-        held.add(lease)
-
-    def discard(self, lease: _Lease) -> None:
-        self._leases[asyncio.get_running_loop()].discard(lease)
-
-    def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
-        held = self._leases[loop]
-        if not held:
-            del self._leases[loop]
-            return
-        for lease in held:
-            beat = loop.create_task(lease.renew())
-            self._beats.add(beat)
-            beat.add_done_callback(self._beats.discard)
-        loop.call_later(BEAT_SECONDS, self._beat, loop)
-
-
-_pulse = _Pulse()

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from backstay.agents import Agent, RunResult
-from backstay.agents.drive import LEASE_SECONDS, told
+from backstay.agents.drive import told
+from backstay.agents.lease import LEASE_SECONDS
 from backstay.cli.actions import Where
 from backstay.cli.apps import App, find_app
 from backstay.cli.driving import Interrupted, until_interrupted, watched

@@ -163,7 +163,7 @@ class RunStore(Protocol):
         ...
 
     async def verify_audit(self, session_id: str | None = None) -> Sequence[str]:
-        """What is wrong with the audit chain of one session, or of all: one sentence each, empty if it holds."""
+        """What is wrong with chain and actions of one session, or of all: one sentence each, empty if they hold."""
         ...
 
     async def board_get(self, scope: str, key: str) -> tuple[Json, int] | None:

@@ -76,7 +76,7 @@ class Tool(ABC):
     undo: Callable[..., Any] | None = None
     """How what it did can be undone; present means reversible."""
     reconcile: Callable[[str], Awaitable[ToolResult | None]] | None = None
-    """Given an idempotency key, find out whether the effect happened: its result, or None if it did not."""
+    """Given an idempotency key, find out after a crash whether the effect happened: its result; None: cannot tell."""
     returns: ClassVar[Any] = None
     """The type of what `_run` returns, if its dump depends on it."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Literal
 
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.context import Effect
+from backstay.core.errors import DecisionError
 from backstay.core.messages import ToolResult
 from backstay.store import checks, codec
 from backstay.store.chain import Chain, Head, Link
@@ -31,6 +32,7 @@ _CHAIN = f"INSERT INTO audit (session_id, {_AUDIT}) VALUES (?, ?, ?, ?, ?, ?, ?,
 _LINKS = f"SELECT {_AUDIT} FROM audit WHERE session_id = ? ORDER BY n"
 _SET_HEAD = "INSERT OR REPLACE INTO heads (session_id, n, hash, seal) VALUES (?, ?, ?, ?)"
 _ACTION = f"SELECT {ACTION} FROM actions WHERE id = ?"
+_ACTIONS_OF = f"SELECT {ACTION} FROM actions WHERE root_id = ? ORDER BY id"
 _KEEP = f"INSERT OR REPLACE INTO actions ({ACTION}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DECIDE = (
     "UPDATE actions SET version = ?, state = ?, body = ?, seal = ? WHERE id = ? AND state = 'open' AND version = ?"
@@ -159,11 +161,22 @@ def _link_of(row: Row) -> Link:
 
 
 def verify(db: sqlite3.Connection, chain: Chain, session_id: str | None) -> list[str]:
-    """What is wrong with one chain, or with all."""
+    """What is wrong with one chain and the actions it speaks of, or with all."""
     if session_id is not None:
-        return chain.verify(session_id, links_of(db, session_id), head_of(db, session_id))
-    sessions = db.execute("SELECT session_id FROM heads UNION SELECT session_id FROM audit ORDER BY 1").fetchall()
+        wrong = chain.verify(session_id, links_of(db, session_id), head_of(db, session_id))
+        return [*wrong, *_tampered(db, chain, session_id)]
+    sessions = db.execute(
+        "SELECT session_id FROM heads UNION SELECT session_id FROM audit UNION SELECT root_id FROM actions ORDER BY 1"
+    ).fetchall()
     return [wrong for (one,) in sessions for wrong in verify(db, chain, one)]
+
+
+def _tampered(db: sqlite3.Connection, chain: Chain, session_id: str) -> Iterator[str]:
+    for row in db.execute(_ACTIONS_OF, (session_id,)):
+        try:
+            action_of(chain, row)
+        except DecisionError as error:
+            yield error.message
 
 
 def keep_action(db: sqlite3.Connection, chain: Chain, root_id: str, action: PendingAction) -> None:
