@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
 from backstay import Agent, Decision, PendingAction, Principal, ToolError, tool
 from backstay.agents import decide
 from backstay.core.errors import DecisionError, NotFoundError
-from backstay.core.messages import ModelRequest
+from backstay.core.messages import Label, ModelRequest
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.store.memory import MemoryStore
 from backstay.store.open import open_store
@@ -348,3 +349,36 @@ async def test_the_constraint_block_is_the_same_bytes_in_every_request() -> None
     assert "c1: only the last 30 days" in blocks[0]
     assert "cannot be checked" in blocks[0]
     assert agent.definition.reports == ("c2 'be polite' is advisory: it is shown to the model and cannot be enforced",)
+
+
+async def test_an_argument_that_means_something_else_by_now_is_asked_anew(store: RunStore) -> None:
+    shipped: list[str] = []
+
+    def build(prefix: str) -> Agent[Any]:
+        strip = AfterValidator(lambda value: value.removeprefix(prefix))
+
+        @tool(risk="high", name="ship")
+        async def ship(order: Annotated[str, strip]) -> str:
+            """Ship it."""
+            shipped.append(order)
+            return "ok"
+
+        action = {"name": "ship", "arguments": {"order": "B-1"}}
+        lines = (call("propose_action", action=action, reason=""), "wait", "asked again")
+        return Agent(ScriptedModel(*lines), tools=[ship], name="a")
+
+    waiting = await build("A-").run("ship", session="s", store=store)
+    again = await build("B-").decide(waiting.pending[0], approve=True, by="bo", store=store)
+    assert again is not None
+    assert shipped == []
+    assert 'state="stale"' in again.new_messages[0].text
+    (fresh,) = again.pending
+    assert fresh.call is not None
+    assert fresh.call.args == {"order": "1"}
+
+
+async def test_an_untrusted_input_is_no_source_of_trust() -> None:
+    desk = Desk()
+    result = await desk.agent(propose(), "wait").run("refund 1001", session="s", label=Label(trusted=False))
+    assert [one.trusted for one in result.pending[0].origins] == [False]
+    assert not result.label.trusted

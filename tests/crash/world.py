@@ -115,6 +115,7 @@ def make_agent(world: Path, boundary: Callable[[str], None], effect: Effect) -> 
 def live(folder: str, kill_at: int, restart: int, effect: Effect) -> None:
     """One life of the process: until its work is done, or until it is killed."""
     asyncio.run(_live(Path(folder), kill_at, restart, effect))
+    (Path(folder) / f"ended-{restart}").touch()
     os._exit(0)
 
 
