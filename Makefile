@@ -11,7 +11,7 @@ run: $(READY) ## the order desk: a chat on a terminal, four requests elsewhere
 	else $(BIN)/python -m examples.order_desk.demo; fi
 
 test: $(READY)
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto --dist loadfile $(ARGS)
 
 lint: $(READY)
 	$(BIN)/ruff check src tests examples bench

@@ -117,7 +117,8 @@ def _list(turn: Turn) -> Line:
     if not result.ok:
         return turn.refusal(result)
     orders = result.data if isinstance(result.data, tuple | list) else ()
-    lines = ["- " + "{id} · {placed_on} · {item} · {amount} {currency} · {status}".format(**one) for one in orders]
+    shown = "- {id} · {placed_on} · {item} · {amount} {currency} · {status}"
+    lines = [shown.format_map(one) for one in orders if isinstance(one, Mapping)]
     head = turn.say(f"{wish.customer}: {len(orders)} orders", f"{wish.customer}：{len(orders)} 个订单")
     return "\n".join([head, *lines])
 

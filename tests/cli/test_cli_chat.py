@@ -193,11 +193,13 @@ def test_ctrl_c_during_a_run_leaves_it_resumable(tmp_path: Path) -> None:
 def test_a_chat_may_be_fed_from_a_pipe(tmp_path: Path) -> None:
     fed = subprocess.run(
         [sys.executable, "-m", "backstay", "chat", DESK],
-        input="Where is the parcel of order 1001?\n\n/help\n/memory\n/nope\n",
+        input="Where is the parcel of order 1001?\nDo something else entirely\n\n/help\n/memory\n/nope\n",
         cwd=tmp_path, capture_output=True, text=True, check=False,
         env={**os.environ, "ORDER_DESK_DB": str(tmp_path / "desk.db")},
     )  # fmt: skip
     assert fed.returncode == 0, fed.stderr
     assert "Order 1001 is shipped." in fed.stdout
-    assert "4 messages: 1 user, 2 assistant, 1 tool" in fed.stdout
+    assert "6 messages: 2 user, 3 assistant, 1 tool" in fed.stdout
+    answer = fed.stdout.partition("- 2026-11-20 09:00")[2].partition("> ")[2].strip().splitlines()[0]
+    assert fed.stdout.count(answer) == 1, "an answer that was streamed is not printed again"
     assert "there is no command /nope" in fed.stdout

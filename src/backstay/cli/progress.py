@@ -16,6 +16,7 @@ from backstay.core.events import (
     Emitter,
     ModelDelta,
     ModelRetry,
+    RunStart,
     ToolFinish,
     ToolRetry,
     ToolStart,
@@ -47,6 +48,7 @@ class Progress:
     def attach(self, emitter: Emitter) -> Callable[[], None]:
         """Start to listen; the returned function ends it."""
         offs = [
+            emitter.on(RunStart, self._run_start),
             emitter.on(ToolStart, self._tool_start),
             emitter.on(ToolRetry, self._tool_retry),
             emitter.on(ToolFinish, self._tool_finish),
@@ -68,6 +70,9 @@ class Progress:
         if self._is_mid_line:
             self._out.line()
             self._is_mid_line = False
+
+    def _run_start(self, _event: RunStart) -> None:
+        self.streamed = ""
 
     def _delta(self, event: ModelDelta) -> None:
         if event.delta.kind == "text" and event.delta.text:

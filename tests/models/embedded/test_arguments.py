@@ -88,6 +88,31 @@ def test_an_implied_value_of_a_set_needs_a_clear_lead() -> None:
     assert filled(tool, "xq") == {}
 
 
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("寄给住在厦门的林小玲", {"recipient": "林小玲", "city": "厦门"}),
+        ("收件人孙浩，寄到西安", {"recipient": "孙浩", "city": "西安"}),
+    ],
+)
+def test_chinese_values_of_a_tool_without_examples(text: str, args: dict[str, str]) -> None:
+    tool = spec(
+        {"recipient": {"type": "string", "description": "who gets it"}, "city": {"type": "string"}}, name="ship_package"
+    )
+    assert filled(tool, text) == args
+
+
+def test_a_chinese_list_ends_where_its_last_thing_ends() -> None:
+    names = {"guests": {"type": "array", "items": {"type": "string"}, "description": "who is invited"}}
+    tool = spec(names, name="invite_guests")
+    assert filled(tool, "邀请张伟、李娜和刘洋参加年会")["guests"] == ("张伟", "李娜", "刘洋")
+
+
+def test_labelled_values_end_at_the_next_label() -> None:
+    tool = spec({"task": {"type": "string"}, "assignee": {"type": "string", "description": "who does it"}})
+    assert filled(tool, "任务：更新官网首页，负责人：郑爽") == {"task": "更新官网首页", "assignee": "郑爽"}
+
+
 _WORDS = st.sampled_from(
     [
         *(

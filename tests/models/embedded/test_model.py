@@ -186,21 +186,85 @@ async def test_no_tool_is_called_where_none_may_be() -> None:
     assert not reply.calls
 
 
-async def test_a_question_goes_through_the_tool_for_questions() -> None:
-    schema = freeze({"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]})
-    asking = ToolSpec(name="ask_user", description="Ask the user.", schema=schema)  # type: ignore[arg-type]  # an object
-    request = ask("Show me my order", tools=(SPEC, asking))
+ASKING = ToolSpec(
+    name="ask_user",
+    description="Ask the user.",
+    schema=freeze(  # type: ignore[arg-type]  # an object
+        {
+            "type": "object",
+            "properties": {"question": {"type": "string"}, "choices": {"type": "array", "items": {"type": "string"}}},
+            "required": ["question"],
+        }
+    ),
+)
+MOOD = ToolSpec(
+    name="set_mood",
+    description="Keep the mood of the day.",
+    schema=freeze(  # type: ignore[arg-type]  # an object
+        {"type": "object", "properties": {"mood": {"enum": ["glad", "angry", "neutral"]}}, "required": ["mood"]}
+    ),
+)
+
+
+async def test_a_question_is_text_although_a_tool_for_questions_is_offered() -> None:
+    for text in ("Show me my order", "查一下我的订单"):
+        reply = await EmbeddedModel(threads=1).request(ask(text, tools=(SPEC, ASKING)), context())
+        assert not reply.calls
+        assert "order id" in reply.text
+
+
+@pytest.mark.parametrize("choice", ["tool:ask_user", "required"])
+@pytest.mark.parametrize(("text", "word"), [("Show me my order", "need to know"), ("查一下我的订单", "还需要知道")])
+async def test_the_tool_for_questions_is_called_where_it_is_forced(choice: str, text: str, word: str) -> None:
     model = EmbeddedModel(threads=1)
-    asked = (await model.request(request, context())).calls[0]
+    asked = (await model.request(ask(text, tools=(SPEC, ASKING), tool_choice=choice), context())).calls[0]
     assert asked.name == "ask_user"
+    assert word in str(asked.args["question"])
     back = ToolReturn(call_id=asked.id, name="ask_user", result=ToolResult(ok=True, summary="1001"))
     messages = (
-        *request.messages,
+        *ask(text).messages,
         Message(id="a", role="assistant", parts=(asked,)),
         Message(id="t", role="tool", parts=(back,)),
     )
-    reply = await model.request(ModelRequest(messages=messages, tools=(SPEC, asking)), context())
+    reply = await model.request(ModelRequest(messages=messages, tools=(SPEC, ASKING)), context())
     assert reply.calls[0].args == {"order_id": "1001"}
+
+
+async def test_a_forced_tool_is_called_far_below_the_threshold() -> None:
+    model = EmbeddedModel(threads=1, threshold=9.0)
+    for choice in ("required", "tool:set_mood"):
+        for text in ("The sea is wide", "天空很蓝"):
+            call = (await model.request(ask(text, tools=(MOOD,), tool_choice=choice), context())).calls[0]
+            assert call.name == "set_mood"
+            assert call.args["mood"] in ("glad", "angry", "neutral")
+    only = ask("1001", tools=(MOOD, SPEC), tool_choice="tool:find_order")
+    assert (await model.request(only, context())).calls[0].args == {"order_id": "1001"}
+
+
+async def test_a_forced_tool_gets_no_invented_identifier() -> None:
+    request = ask("Show me my order", tools=(SPEC,), tool_choice="tool:find_order")
+    reply = await EmbeddedModel(threads=1).request(request, context())
+    assert not reply.calls
+    assert "order id" in reply.text
+
+
+async def test_a_chinese_request_is_answered_in_the_asked_shape(runtime: Runtime) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "department": {"type": "string", "enum": ["物流", "退款", "其他"]},
+            "urgent": {"type": "boolean"},
+        },
+        "required": ["department", "urgent"],
+    }
+    model = EmbeddedModel(runtime.path, threads=1)
+    for tools in ((), (SPEC,)):
+        reply = await model.request(ask("天空为什么是蓝色的", tools=tools, output_schema=schema), context())
+        found = json.loads(reply.text)
+        assert found["department"] in ("物流", "退款", "其他")
+        assert isinstance(found["urgent"], bool)
+        assert reply.usage is not None
+        assert reply.usage.output_tokens > 0
 
 
 async def test_an_output_schema_is_answered_by_one_constrained_call(runtime: Runtime) -> None:

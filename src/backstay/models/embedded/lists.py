@@ -8,7 +8,7 @@ from dataclasses import replace
 from backstay.models.embedded.cues import cues_for, neighbours
 from backstay.models.embedded.slots import Slot
 from backstay.models.embedded.texts import Ground, ranked
-from backstay.models.embedded.words import Place
+from backstay.models.embedded.words import Place, is_cjk
 
 _SPLIT = re.compile(r"\s*(?:,\s*and\s+|,|，|、|;|；|\s+and\s+|\s+&\s+|以及|和|与|跟|及)\s*", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|a|an|some|my|more)\s+(?=\w)", re.IGNORECASE)
@@ -17,12 +17,30 @@ _LABEL = re.compile(r"[:：\s]*")
 
 def items_of(slot: Slot, ground: Ground) -> tuple[list[str], Place] | None:
     """The things, and the place they stand in; None if none is found."""
+    if ground.reading.quotes:
+        outside = (*ground.taken, *(ground.reading.quotes if len(ground.reading.quotes) == 1 else ()))
+        ground = replace(ground, heeds_quotes=False, taken=outside)
     place = _named(slot, ground) or _seeded(slot, ground)
     if place is None:
         return None
+    place = _trimmed(place, slot, ground)
     items = [_ARTICLE.sub("", one).strip(" .。?？!！") for one in _SPLIT.split(ground.reading.text[slice(*place)])]
     items = [one for one in items if one]
     return (items, place) if items else None
+
+
+def _trimmed(place: Place, slot: Slot, ground: Ground) -> Place:
+    """Without what stands in front of the first thing or behind the last in Chinese: 张伟和刘洋[参加年会]."""
+    text = ground.reading.text
+    parts = [one for one in _SPLIT.finditer(text, *place) if one.start() > place[0]]
+    if not is_cjk(text[slice(*place)]) or not parts:
+        return place
+    spans = {(one.span.start, one.span.end): one.score for one in ranked(_as_text(slot), ground)}
+    first = {at: score for at, score in spans.items() if place[0] <= at[0] and at[1] == parts[0].start()}
+    last = {at: score for at, score in spans.items() if at[0] == parts[-1].end() and at[1] <= place[1]}
+    start = max(first, key=lambda at: first[at], default=place)[0]
+    end = max(last, key=lambda at: last[at], default=place)[1]
+    return start, end
 
 
 def _named(slot: Slot, ground: Ground) -> Place | None:

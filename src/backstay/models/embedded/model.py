@@ -33,8 +33,8 @@ _FREE = {"input": "0", "cached": "0", "output": "0"}
 class EmbeddedModel(FunctionModel):
     """Chooses a tool by meaning, copies its arguments from the user's words, answers with what the tool said.
 
-    One step, one tool: it does not plan, and it does not chat about facts. Loads at the first request (about two
-    seconds); one copy of the weights per process, whatever the number of agents.
+    One tool a step, the wishes of a message one after the other: it does not plan, and it does not chat about facts.
+    Loads at the first request (about two seconds); one copy of the weights per process, whatever the number of agents.
 
     Args:
         path: any GGUF file for the generator; the pinned SmolLM2 135M where it is left out, fetched at first use.

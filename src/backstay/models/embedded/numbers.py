@@ -16,7 +16,7 @@ _WORDS = {word: number for number, word in enumerate(_SMALL)}
 _WORDS |= {word: number * 10 for number, word in enumerate(_TENFOLD, 2)}
 _WORDS |= {"hundred": 100, "thousand": 1000, "dozen": 12}
 _DIGITS = {char: number for number, char in enumerate("零一二三四五六七八九")} | {"两": 2, "〇": 0}
-_TENS = {"十": 10, "百": 100, "千": 1000, "万": 10_000}
+_TENS = {"十": 10, "百": 100, "千": 1000, "万": 10_000, "亿": 100_000_000}
 _SECONDS = {
     "second": 1, "minute": 60, "hour": 3600, "day": 86_400, "week": 604_800, "fortnight": 1_209_600,
     "month": 2_592_000, "quarter": 7_776_000, "year": 31_536_000,
@@ -35,24 +35,29 @@ _SHORT = {
 }
 
 _UNIT = (
-    r"seconds?|secs?|minutes?|mins?|hours?|hrs?|h|days?|weeks?|fortnights?|months?|quarters?|years?|秒钟?|分钟|小时|钟头|"
-    r"天|日|周|星期|礼拜|个?季度|个?月|年"
+    r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|h|days?|weeks?|fortnights?|months?|quarters?|years?)(?![a-z])"
+    r"|秒钟?|分钟|小时|钟头|天|日|周|星期|礼拜|个?季度|个?月|年"
 )
+"""A Latin unit ends with its word; a Chinese one may be followed by anything, a Latin name too: 最近90天Ann."""
 _WORD = "|".join(sorted(_WORDS, key=len, reverse=True))
 _VALUE = (
-    r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+    r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?[百千万亿]?"
     rf"|(?:(?:{_WORD})(?:[ -](?:and )?)?)+(?<![ -])"
-    r"|[零〇一二两三四五六七八九十百千万]+"
+    r"|[零〇一二两三四五六七八九十百千万亿]+"
 )
 _FOUND = re.compile(
-    rf"(?<![\w.])(?P<half>half an?|half a|半个?)(?![a-z])[ ]?(?P<half_unit>{_UNIT})(?![a-z])"
+    rf"(?<![\w.])(?P<half>half an?|half a|半个?)(?![a-z])[ ]?(?P<half_unit>{_UNIT})"
     rf"|(?P<sign>[$€£¥]\s?)?(?<![A-Za-z\d.-])(?P<value>{_VALUE})(?![\d])(?P<and_half>\s*个半)?(?P<gap>[ -]?个?)"
-    rf"(?P<unit>(?:{_UNIT})(?![a-z])|%|percent\b|EUR\b|USD\b|GBP\b|euros?\b|dollars?\b|pounds?\b|€|\$|£|元|欧元|美元|块)?"
-    rf"|(?<![\w])(?P<one>an?|last|past|previous|this|上个?|过去一个?)[ ]?(?P<one_unit>{_UNIT})(?![a-z])",
+    rf"(?P<unit>(?:{_UNIT})|%|percent\b|EUR\b|USD\b|GBP\b|euros?\b|dollars?\b|pounds?\b|€|\$|£|元|欧元|美元|块)?"
+    rf"|(?<![\w])(?P<one>an?|last|past|previous|this|上个?|过去一个?)[ ]?(?P<one_unit>{_UNIT})",
     re.IGNORECASE,
 )
 _MONEY = re.compile(r"EUR|USD|GBP|euros?|dollars?|€|\$|£|元|欧元|美元|块", re.IGNORECASE)
-_NUMERAL_ONLY_IN_WORDS = re.compile(r"[零〇一二两三四五六七八九十百千万]+")
+_MEASURE = re.compile(
+    "(?:公斤|千克|公里|千米|厘米|毫米|毫升|平方米|[个位人张件本次升斤克吨米里磅度箱台把袋瓶盒包条份只支间场部辆杯桌双套篇行页])半?"
+)
+_ARTICLE = re.compile("[个位张件本把台条份只支间场部辆双套篇]")
+_NUMERAL_ONLY_IN_WORDS = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,8 @@ class Number:
     """The span of time it names, 0 where it names none."""
     is_money: bool = False
     is_percent: bool = False
+    is_article: bool = False
+    """Whether it may only be Chinese for "a": 一张发票."""
 
     def in_unit(self, unit: str) -> float | None:
         """The span of time in `days`, `minutes`…; None if it is none or the unit is none of time."""
@@ -95,20 +102,30 @@ def _read(found: re.Match[str], text: str) -> Number | None:
     unit, sign = found["unit"] or "", found["sign"] or ""
     if _NUMERAL_ONLY_IN_WORDS.fullmatch(found["value"]) and not (unit or _measured(text, found.end("value"))):
         return None
+    measure = "" if unit else _measure(text, found.end("value"))
+    if measure.endswith("半"):
+        value += 0.5
     money = bool(sign) or _MONEY.fullmatch(unit) is not None
     is_time = bool(unit) and not money and unit not in ("%",) and unit.casefold() != "percent"
     return Number(
         value,
         found.span("value"),
-        (found.start(), found.end() if unit else found.end("value")),
+        (found.start(), found.end() if unit else found.end("value") + len(measure)),
         seconds=value * _size(unit) if is_time else 0,
         is_money=money,
         is_percent=unit == "%" or unit.casefold() == "percent",
+        is_article=found["value"] == "一" and _ARTICLE.fullmatch(measure) is not None,
     )
 
 
+def _measure(text: str, end: int) -> str:
+    """The measure word after a number, 半 after it included: 两公斤半 is two and a half."""
+    found = _MEASURE.match(text, end)
+    return found.group() if found else ""
+
+
 def _measured(text: str, end: int) -> bool:
-    return re.match("[个位人张件本次升公斤千米里磅度]|$", text[end:]) is not None
+    return end == len(text) or _MEASURE.match(text, end) is not None
 
 
 def _size(unit: str) -> float:
@@ -119,7 +136,8 @@ def _size(unit: str) -> float:
 
 def _value(text: str) -> float:
     if text[0].isdigit():
-        return float(text.replace(",", ""))
+        tens = _TENS.get(text[-1], 1)
+        return float(text.rstrip("百千万亿").replace(",", "")) * tens
     return _chinese(text) if text[0] in _DIGITS or text[0] in _TENS else _english(text)
 
 
@@ -143,7 +161,7 @@ def _chinese(text: str) -> float:
     for char in text:
         if char in _DIGITS:
             digit = _DIGITS[char]
-        elif char == "万":
+        elif char in "万亿":
             whole, part, digit = (whole + part + digit) * _TENS[char], 0, 0
         else:
             part, digit = part + max(digit, 1) * _TENS[char], 0

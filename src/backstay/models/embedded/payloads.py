@@ -15,12 +15,19 @@ from backstay.models.embedded.words import Place
 _MARK = re.compile(
     r"[:：]\s*|\bthat\s+(?=\w)|(?<=[消信短])息?说\s*|(?<=告诉)[^我你他她，,]{1,4}(?=[我你他她])", re.IGNORECASE
 )
+_LABEL = re.compile(r"[,，;；]\s*[^\s,，:：。]{1,8}[:：](?=\s*[^\s\d])")
+"""The next of several labelled values: 任务：…，负责人：…"""
 _TAIL = re.compile(r"[\s.。]*$|,? *(?:please|thanks|thank you)[\s.!]*$|，?谢谢[。！]*$", re.IGNORECASE)
 
 
 def has_mark(text: str) -> bool:
     """Whether a text has a part that is to be carried as it stands."""
-    return any(found.start() > 0 and not _in_number(text, found) for found in _MARK.finditer(text))
+    return mark_of(text) is not None
+
+
+def mark_of(text: str) -> re.Match[str] | None:
+    """The mark after which a text is carried as it stands."""
+    return next((found for found in _MARK.finditer(text) if found.start() > 0 and not _in_number(text, found)), None)
 
 
 def payload_of(slot: Slot, ground: Ground) -> Place | None:
@@ -28,7 +35,7 @@ def payload_of(slot: Slot, ground: Ground) -> Place | None:
     text = ground.reading.text
     if len(ground.reading.quotes) == 1:
         return ground.reading.quotes[0]
-    mark = next((found for found in _MARK.finditer(text) if found.start() > 0 and not _in_number(text, found)), None)
+    mark = mark_of(text)
     if mark is None:
         return None
     start, end = mark.end(), _cut(mark.end(), ground)
@@ -44,6 +51,9 @@ def _in_number(text: str, mark: re.Match[str]) -> bool:
 
 def _cut(start: int, ground: Ground) -> int:
     """The end of the text, or the place where another slot's value begins that the cue before it belongs to."""
+    label = _LABEL.search(ground.reading.text, start)
+    if label:
+        return label.start()
     after = [place[0] for place in ground.taken if place[0] >= start]
     if not after:
         return len(ground.reading.text)

@@ -29,6 +29,12 @@ CANNOT: Phrase = (
     "That is not something I can do. I can help with:\n{}",
     "这个我做不到。我可以帮您：\n{}",
 )
+DENIED: Phrase = (
+    "Understood, I have not done that ({}). What shall I do instead?",
+    "好的，我没有这样做（{}）。请问要我做什么？",
+)
+STOPPED: Phrase = ("All right, I have done nothing more. What else can I do?", "好的，我没有再做任何事。还需要什么吗？")
+LEFT: Phrase = ("Not done, because I take simple single steps only: “{}”", "没有做，因为我只能处理简单的单个步骤：“{}”")
 HELP: Phrase = ("I can help with:\n{}", "我可以帮您：\n{}")
 NO_TOOLS: Phrase = (
     "I am a small model that works through tools, and I have none here, so I cannot answer that.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from backstay.models.embedded.words import Place, Span, Token, functional, often
 _QUOTED = re.compile(
     r"\"([^\"]+)\"|“([^”]+)”|「([^」]+)」|『([^』]+)』|《([^》]+)》|«([^»]+)»|(?<!\w)['‘]([^'’]+)['’](?!\w)"
 )
+_TERM = re.compile("(?:之前|以前|前|之后|以后|起|截止|到期)(?:付款|完成|交)?")
 _MOST_SPANS = 240
 """Spans looked at in one request; the cost of encoding them is linear."""
 
@@ -48,8 +49,8 @@ class Reading:
 
     @cached_property
     def days(self) -> list[Moment]:
-        """Its days."""
-        return days_of(self.text, self.today)
+        """Its days, with the words that only say that they are a term: 周五之前."""
+        return [replace(one, place=_with_term(self.text, one.place)) for one in days_of(self.text, self.today)]
 
     @cached_property
     def times(self) -> list[Moment]:
@@ -78,6 +79,11 @@ class Reading:
             return None
         start, end = self.tokens[inside[0]].start, self.tokens[inside[-1]].end
         return Span(self.text[start:end], start, end, inside[0], inside[-1])
+
+
+def _with_term(text: str, place: Place) -> Place:
+    term = _TERM.match(text, place[1])
+    return (place[0], term.end()) if term else place
 
 
 def _meet(one: Place, other: Place) -> bool:

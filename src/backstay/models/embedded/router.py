@@ -36,6 +36,8 @@ _SAID = 0.06
 _ASIDE = 0.55
 """Cosine from which a text is small talk, unless a tool's score is above twice that."""
 _NUMBER = re.compile(r"\d[\d.,:/-]*")
+_TOLD = re.compile(r"\b(?:please )?(?:tell|let) me (?:know )?(?=\w)|(?:请|再)?告诉我(?=.)", re.IGNORECASE)
+"""Who asks to be told something sends nobody a message."""
 _HEAD = re.compile(r"[:：]| that |说")
 _PREFIX = re.compile(r"^Use (?:it|this) when (?:the user )?", re.IGNORECASE)
 
@@ -204,4 +206,4 @@ def _words(text: str) -> list[str]:
 
 def _masked(text: str) -> str:
     """Every number alike: the encoder would find 1001 closer to 1002 than to an order."""
-    return _NUMBER.sub("5", text)
+    return _NUMBER.sub("5", _TOLD.sub("", text))

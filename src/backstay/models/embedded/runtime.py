@@ -130,6 +130,7 @@ def _load(path: Path, threads: int) -> Any:
     params.n_ctx, params.n_batch, params.n_ubatch, params.n_parallel = CONTEXT, _BATCH, _BATCH, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.verbosity, params.warmup, params.cache_ram_mib = -1, False, 0
+    params.fit_params = False  # measuring what fits a device's memory takes half of the loading, and is not wanted here
     params.api_keys, params.n_threads_http = [secrets.token_hex(32)], 1
     try:
         return xllamacpp.Server(params)

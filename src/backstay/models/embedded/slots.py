@@ -95,7 +95,8 @@ def _slot(name: str, schema: Args, spec: ToolSpec, *, is_required: bool) -> Slot
     kind, choices = _kind(name, schema, description), _choices(schema)
     samples = tuple(dict.fromkeys((*shown, *named)))
     shape = str(schema.get("pattern", "")) or _shape(named + shown) if kind in ("text", "pattern") else ""
-    if kind == "text" and _is_id(name) and all(any(char.isdigit() for char in one) for one in samples):
+    are_codes = all(any(char.isdigit() for char in one) and " " not in one for one in samples)
+    if kind == "text" and are_codes and (_is_id(name) or (samples and re.search(r"\bcode\b", description))):
         kind = "pattern"
     items = schema.get("items")
     inner = _slot(name, _plain(items, spec.schema), spec, is_required=True) if kind == "list" and items else None
@@ -199,5 +200,11 @@ def _shape(samples: tuple[str, ...]) -> str:
 
 def _generalised(sample: str) -> str:
     parts = re.findall(r"\d+|[A-Za-z]+|.", sample)
-    made = [rf"\d{{{max(1, len(p) - 1)},{len(p) + 2}}}" if p.isdigit() else re.escape(p) for p in parts]
-    return "".join(made)
+    return "".join(map(_generalised_part, parts))
+
+
+def _generalised_part(part: str) -> str:
+    """Of digits and of several letters the kind and about the length; a single letter is what it is."""
+    if part.isdigit():
+        return rf"\d{{{max(1, len(part) - 1)},{len(part) + 2}}}"
+    return rf"[A-Za-z]{{1,{len(part) + 1}}}" if part.isalpha() and len(part) > 1 else re.escape(part)

@@ -11,6 +11,7 @@ TALK = (
     "You are a good assistant",
     "Sing me a song",
     "Write a poem",
+    "Tell me a joke",
     "Give me advice about my life",
     "Recommend me a good film or book",
     "你好",
@@ -19,5 +20,6 @@ TALK = (
     "你是谁，你会做什么？",
     "我心情不好，很难过",
     "写一首诗",
+    "给我讲个笑话",
     "给我一点人生建议",
 )

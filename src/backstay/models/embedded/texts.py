@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from operator import attrgetter
+from typing import Protocol, runtime_checkable
 
 from backstay.core.encoder import Encoder
 from backstay.core.messages import ToolSpec
 from backstay.models.embedded.cues import END, START, Cues, cues_for, leads_to, neighbours
+from backstay.models.embedded.names import looks_named
 from backstay.models.embedded.reading import Reading
 from backstay.models.embedded.slots import Slot
 from backstay.models.embedded.vectors import cosines
@@ -29,6 +31,19 @@ FLOOR = 0.9
 
 _ABOUT = 0.6
 """Cosine from which a Chinese word is what the tool is about, not a value for it."""
+
+
+_LABELLED = 0.6
+"""Cosine from which the word before a Chinese span is the slot's name."""
+_BEFORE = re.compile('([\u4e00-\u9fff]{2,3})(?:[:：“「《"\\s]|是|叫|为){0,3}$')
+
+
+@runtime_checkable
+class Segmenter(Protocol):
+    """An encoder that also knows where words end."""
+
+    def borders(self, text: str) -> frozenset[int]:
+        """Places of a text between its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +67,8 @@ class Ground:
     encoder: Encoder
     refused: frozenset[str] = frozenset()
     """Values that the tool has refused already."""
+    heeds_quotes: bool = True
+    """Whether something in quotation marks is the value; several things in a row rarely are."""
 
 
 def ranked(slot: Slot, ground: Ground) -> list[Scored]:
@@ -61,8 +78,10 @@ def ranked(slot: Slot, ground: Ground) -> list[Scored]:
         return []
     near, topic = _meanings(spans, slot, ground)
     cues = cues_for(ground.spec, slot.name)
+    hints = _hints(spans, slot, ground) if is_cjk(ground.reading.text) else [(0.0, False)] * len(spans)
     scored = [
-        _score(span, slot, ground, cues, like - about) for span, like, about in zip(spans, near, topic, strict=True)
+        _score(span, slot, ground, cues, like - about, hint)
+        for span, like, about, hint in zip(spans, near, topic, hints, strict=True)
     ]
     return sorted(scored, key=attrgetter("score"), reverse=True)
 
@@ -91,7 +110,8 @@ def _options(slot: Slot, ground: Ground) -> list[Scored | None]:
 
 
 def _candidates(ground: Ground) -> list[Span]:
-    quoted = [span for place in ground.reading.quotes if (span := ground.reading.span(place))]
+    quotes = ground.reading.quotes if ground.heeds_quotes else []
+    quoted = [span for place in quotes if (span := ground.reading.span(place))]
     return [span for span in quoted or ground.reading.spans if span.text not in ground.refused]
 
 
@@ -132,7 +152,45 @@ def _closest(own: Sequence[Sequence[float]], others: Sequence[Sequence[float]]) 
     return [float(one) for one in cosines(own, others).max(axis=1)]
 
 
-def _score(span: Span, slot: Slot, ground: Ground, cues: Cues, meaning: float) -> Scored:
+def _hints(spans: list[Span], slot: Slot, ground: Ground) -> list[tuple[float, bool]]:
+    """What speaks for spans of a Chinese text besides: unbroken words, names, a label before; and if that names it."""
+    text, encoder = ground.reading.text, ground.encoder
+    borders = encoder.borders(text) if isinstance(encoder, Segmenter) else frozenset(range(len(text) + 1))
+    labels = {span.start: label for span in spans if (label := _label(text, span.start))}
+    near = (
+        dict(
+            zip(
+                labels,
+                _closest(encoder.encode(list(labels.values())), encoder.encode([slot.name.replace("_", " ")])),
+                strict=True,
+            )
+        )
+        if labels
+        else {}
+    )
+    found = []
+    for span in spans:
+        broken = (span.start not in borders) + (span.end not in borders)
+        named = looks_named(span.text, slot.words)
+        labelled = near.get(span.start, 0.0) >= _LABELLED
+        found.append(
+            (
+                0.7 * named + 1.0 * labelled - 0.5 * broken + 0.15 * (not broken and len(span.text) > 1),
+                named > 0 or labelled,
+            )
+        )
+    return found
+
+
+def _label(text: str, start: int) -> str:
+    """Up to three Chinese characters right before a place, a colon or a copula between: 收件人孙浩, 项目叫“星海”."""
+    found = _BEFORE.search(text[:start])
+    return found[1] if found and found[1][-1] not in "上下里中内的了去来" else ""
+
+
+def _score(
+    span: Span, slot: Slot, ground: Ground, cues: Cues, meaning: float, hint: tuple[float, bool] = (0.0, False)
+) -> Scored:
     reading = ground.reading
     left, right = neighbours(reading.tokens, span.first, span.last)
     cue = 0.0
@@ -146,7 +204,7 @@ def _score(span: Span, slot: Slot, ground: Ground, cues: Cues, meaning: float) -
     score = 0.5 + cue + (0.6 if ends else 0.0)
     score += 0.4 * _is_border(span.first - 1, ground) + 0.4 * _is_border(span.last + 1, ground)
     score += _inside(span, slot, reading) + _shape(span, slot) + 0.9 * meaning
-    return Scored(span, score, is_cued=cue >= 0.7)
+    return Scored(span, score + hint[0], is_cued=cue >= 0.7 or hint[1])
 
 
 def _is_border(token: int, ground: Ground) -> bool:
@@ -188,6 +246,8 @@ def _joins_names(n: int, reading: Reading) -> bool:
 def _shape(span: Span, slot: Slot) -> float:
     if slot.shape and re.fullmatch(slot.shape, span.text):
         return 0.8
+    if span.text.isdecimal():
+        return -0.8
     if is_cjk(span.text):
         return -0.8 if len(span.text) == 1 else 0.0
     words = span.text.split()

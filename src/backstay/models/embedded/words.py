@@ -10,6 +10,8 @@ from typing import TypeAlias
 Place: TypeAlias = tuple[int, int]
 """Characters of a text, end excluded."""
 
+HIDDEN = "\ufffc"
+"""Stands for a character that no value may be taken from: as long as what it hides, and no word."""
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _TOKEN = re.compile(
     rf"'s\b|’s\b|\d+(?:[.,:]\d+)*%?|[^\W\d_{_CJK}][^\W{_CJK}]*(?:[-.@/&+][^\W{_CJK}]+|['’](?!s\b)[^\W{_CJK}]+)*"
@@ -34,9 +36,10 @@ _CHINESE = re.compile(
     "请问|请|帮我|帮忙|麻烦|给我|告诉我|告诉|我想要|我想|我要|我们|我|你们|你|他们|他|她|它|什么时候|什么|怎么样|怎么|多少钱|多少|"
     "哪些|哪里|哪儿|哪个|哪|谁|为什么|吗|呢|吧|啊|了|的|得|着|是|有没有|在|从|把|给|为|和|与|跟|或者|或|及|以及|还有|还是|也|都|"
     "就|才|又|再|用|可以|可能|应该|需要|将|被|这个|这|那个|那|些|个|现在|最近|近|过去|目前|一下|看看|查查|查一下|查询|看一下|找一下|"
+    "一[个位张件本把台条份只支间场部辆双套篇]|"
     "问一下|列出|显示|关于|介绍|里面|加上"
 )
-_OFTEN = re.compile("[上下中内里写说买来去不没会能到对向往有看找要想让加放过地于查]")
+_OFTEN = re.compile("[上下中内里写说买来去不没会能到对向往有看找要想让加放过地于查开调移寄订请搬转改叫由住]")
 """Characters that mostly join words but stand in many names: 上海, 中国. Borders, and hardly a fault."""
 _END = re.compile(r"^[?!.。？！…]$")
 
@@ -121,6 +124,8 @@ def spans_of(text: str, tokens: list[Token], *, max_words: int = 7, max_characte
             continue
         for last in range(first, len(tokens)):
             end = tokens[last]
+            if end.text == HIDDEN:
+                break
             inside = text[begin.start : end.end]
             if last - first >= (max_characters if is_cjk(inside) else max_words):
                 break
