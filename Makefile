@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test lint fmt bench docs clean
+.PHONY: run test lint fmt bench docs signatures versions clean
 
 run: $(READY) ## the order desk: a chat on a terminal, four requests elsewhere
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/backstay chat examples/order_desk/app.py; \
@@ -29,6 +29,18 @@ bench: $(READY)
 docs: $(READY) ## the pages are Markdown; this checks every link and runs every example
 	@$(BIN)/python -m pytest tests/docs $(ARGS)
 
+signatures: $(READY) ## 2,000 generated argument sets for each shape of signature; prints the table of docs/writing-a-tool.md
+	@BACKSTAY_EXAMPLES=2000 $(BIN)/python -m pytest -n auto tests/core/test_schema_properties.py $(ARGS)
+	@$(BIN)/python tests/core/signatures.py
+
+VERSIONS ?= python3.11 python3.12 python3.13
+versions: ## schemas, tools and the cases under each Python there is, in environments of their own
+	@for p in $(VERSIONS); do "$$p" -c 'import venv, ensurepip' >/dev/null 2>&1 || { echo "$$p: not here"; continue; }; \
+		v=.venv-$$("$$p" -c 'import sys; print("%d.%d" % sys.version_info[:2])'); \
+		test -x $$v/bin/python || "$$p" -m venv $$v; \
+		$$v/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]' 2>&1 | grep -v '^WARNING: Location'; \
+		echo "$$v"; $$v/bin/python -m pytest -n auto -p no:cacheprovider tests/core tests/tools tests/cases $(ARGS) || exit 1; done
+
 $(READY): pyproject.toml
 	@test -n "$(PYTHON)" || { \
 		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -41,4 +53,4 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-peer build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .backstay
+	rm -rf .venv .venv-peer .venv-3.* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .backstay

@@ -5,10 +5,12 @@ CPU time is of the whole process, its threads included. The garbage collector is
 
 from __future__ import annotations
 
+import os
 import resource
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,17 +92,24 @@ def _cpu_of_calls(once: Callable[[], object], batch: int) -> float:
 
 
 def cpu_of_code(code: str, *, repeats: int = 11) -> Spread:
-    """CPU seconds that `code` adds to a bare interpreter: this one's executable, fresh, pair after pair."""
-    added = []
-    for _ in range(repeats + 1):
-        bare = _cpu_of_child("pass")
-        added.append(_cpu_of_child(code) - bare)
+    """CPU seconds that `code` adds to a bare interpreter: this one's executable, fresh, pair after pair.
+
+    The first pair compiles and is not counted: whoever measures finds its bytecode cached, as an installed package's
+    is, whether or not this environment keeps bytecode (PYTHONDONTWRITEBYTECODE).
+    """
+    with tempfile.TemporaryDirectory(prefix="backstay-bench-") as cache:
+        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment["PYTHONPYCACHEPREFIX"] = cache
+        added = []
+        for _ in range(repeats + 1):
+            bare = _cpu_of_child("pass", environment)
+            added.append(_cpu_of_child(code, environment) - bare)
     return spread(added[1:])
 
 
-def _cpu_of_child(code: str) -> float:
+def _cpu_of_child(code: str, environment: Mapping[str, str]) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
 

@@ -8,7 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from backstay.core.events import events
+from backstay.testing.fixtures import fake_clock, no_network, run_events
 from backstay.tools.circuit import circuits
+
+__all__ = ["fake_clock", "no_network", "run_events"]
 
 os.environ.setdefault("ORDER_DESK_MODEL", "scripted")  # the examples' own brain has tests of its own
 

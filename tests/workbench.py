@@ -36,8 +36,14 @@ class RecordingGuard:
         self.log.append(("begin", verdict.call.name, attempt))
         return self.known
 
+    async def halted(self, tool: str = "") -> ToolResult | None:
+        return None
+
     async def finish(self, verdict: Verdict, tool: ToolFacts, result: ToolResult, attempt: int, last: bool) -> None:
         self.log.append(("finish", verdict.call.name, attempt, result.ok, result.via, last))
+
+    async def defer(self, verdict: Verdict, tool: ToolFacts, action_id: str, expires_at: float) -> ToolResult:
+        raise NotImplementedError
 
     async def hold(self, verdict: Verdict, tool: ToolFacts, preview: str, reversible: bool) -> ToolResult:
         self.log.append(("hold", verdict.call.name, preview, reversible))
@@ -56,6 +62,9 @@ class NoHost:
 
     async def ask(self, question: str, choices: Json) -> ToolResult:
         raise NotImplementedError
+
+    def sign(self, token: str) -> str:
+        return ""
 
     async def spawn(self, task: object) -> ToolResult:
         raise NotImplementedError

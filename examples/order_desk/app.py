@@ -2,6 +2,9 @@
 
     backstay run examples/order_desk/app.py "Refund order 1001, it never came"
 
+Whoever works here sees every order. A customer (a principal of that kind, whose id is the customer's number) sees and
+changes their own alone, whatever they say or a model writes: `--as C-101:customer`.
+
 Reads run. A note is a write: audited, kept at most once. Refunds and cancellations are high: the model can only
 propose them, and a person decides. The model is the embedded one, or a script (`script.py`) where
 ORDER_DESK_MODEL=scripted.
@@ -17,7 +20,8 @@ from decimal import Decimal
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from backstay import Agent, Boundary, FreeText, Id, Money, Quantity, RunContext, ToolInputError, tool
+from backstay import Agent, Boundary, Constraint, FreeText, Id, Money, Quantity, RunContext, ToolInputError, tool
+from backstay.boundary import checks
 from backstay.models import FunctionModel
 from examples.order_desk import desk
 from examples.order_desk.script import desk_script
@@ -128,6 +132,12 @@ def _now(ctx: RunContext[None]) -> str:
     return datetime.fromtimestamp(ctx.clock(), UTC).isoformat(" ", "seconds")
 
 
+_MINE_OR_STAFF = checks.any_of(checks.function("works_here"), checks.owned())
+_OWN_ORDERS = Constraint.of(
+    "customers see and change their own orders only", _MINE_OR_STAFF, meaning="id:order", id="own-orders"
+)
+_OWN_LISTS = Constraint.of("customers see their own lists only", _MINE_OR_STAFF, meaning="id:customer", id="own-lists")
+
 agent: Agent[None] = Agent(
     FunctionModel(desk_script, name="scripted:order-desk")
     if os.environ.get("ORDER_DESK_MODEL") == "scripted"
@@ -136,5 +146,9 @@ agent: Agent[None] = Agent(
     description="Answers questions about orders; refunds and cancellations wait for a person.",
     instructions="You answer for the order desk, in the customer's language, from what the tools say and nothing else.",
     tools=[find_order, list_orders, track_parcel, add_note, refund, cancel_order],
-    boundary=Boundary(constraints=["only the last 30 days", "at most 200 EUR a refund"]),
+    boundary=Boundary(
+        constraints=["only the last 30 days", "at most 200 EUR a refund", _OWN_ORDERS, _OWN_LISTS],
+        owners={"order": desk.owner_of_order, "customer": desk.customer_of},
+        functions={"works_here": lambda _args, who: who.kind in ("developer", "operator", "member")},
+    ),
 )

@@ -16,6 +16,7 @@ from examples.order_desk.data import build
 DEFAULT = ".backstay/order_desk.db"
 _ORDER = """SELECT o.id, c.name AS customer, o.customer_id, o.placed_on, o.item, o.amount, o.currency, o.status
     FROM orders o JOIN customers c ON c.id = o.customer_id"""
+_CUSTOMER = "SELECT id FROM customers WHERE id = ? OR name = ? COLLATE NOCASE"
 
 
 class Refused(Exception):
@@ -41,6 +42,20 @@ def order(db: sqlite3.Connection, order_id: str) -> dict[str, Any]:
     return {**dict(row), "refunded": str(refunded(db, order_id))}
 
 
+def owner_of_order(order_id: str) -> str | None:
+    """The number of the customer whose order it is; None where there is no such order."""
+    with opened() as db:
+        row = db.execute("SELECT customer_id FROM orders WHERE id = ?", (order_id,)).fetchone()
+    return str(row["customer_id"]) if row else None
+
+
+def customer_of(customer: str) -> str | None:
+    """The number of a customer named by number or name; None where there is none."""
+    with opened() as db:
+        row = db.execute(_CUSTOMER, (customer, customer)).fetchone()
+    return str(row["id"]) if row else None
+
+
 def refunded(db: sqlite3.Connection, order_id: str) -> Decimal:
     """What has been paid back of an order so far."""
     rows = db.execute("SELECT amount FROM refunds WHERE order_id = ?", (order_id,)).fetchall()
@@ -49,9 +64,7 @@ def refunded(db: sqlite3.Connection, order_id: str) -> Decimal:
 
 def orders(db: sqlite3.Connection, customer: str, since: date) -> list[dict[str, Any]]:
     """The orders of a customer, named by number or name, newest first. Raises `Refused` for an unknown customer."""
-    found = db.execute(
-        "SELECT id FROM customers WHERE id = ? OR name = ? COLLATE NOCASE", (customer, customer)
-    ).fetchone()
+    found = db.execute(_CUSTOMER, (customer, customer)).fetchone()
     if found is None:
         raise Refused(f"there is no customer {customer!r}")
     rows = db.execute(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -51,21 +51,24 @@ class Turn:
         return self.say(f"That did not work: {result.summary}", f"没有成功：{result.summary}")
 
 
-def desk_script(request: ModelRequest, _ctx: RunContext[None]) -> Line:
-    """Reply like a simple, honest clerk."""
-    turn = _read(request)
+def desk_script(request: ModelRequest, ctx: RunContext[None]) -> Line:
+    """Reply like a simple, honest clerk. A customer who names nobody means themselves."""
+    turn = _read(request, ctx.principal.id if ctx.principal.kind == "customer" else "")
     if turn.notices:
         return "\n".join(_notice(turn, text) for text in turn.notices)
     return _ANSWERS[turn.wish.kind](turn)
 
 
-def _read(request: ModelRequest) -> Turn:
+def _read(request: ModelRequest, customer: str) -> Turn:
     messages = request.messages
     last = max((n for n, one in enumerate(messages) if one.role == "user"), default=0)
     said = [one.text for one in messages[: last + 1] if one.role == "user"]
     since = messages[last + 1 :]
     results = {part.name: part.result for one in since for part in one.returns}
-    return Turn(read_wish(said), results, tuple(_notices_after_words(since)))
+    wish = read_wish(said)
+    if customer and not wish.customer:
+        wish = replace(wish, customer=customer)
+    return Turn(wish, results, tuple(_notices_after_words(since)))
 
 
 def _notices_after_words(since: tuple[Message, ...]) -> list[str]:

@@ -252,7 +252,7 @@ async def test_an_effect_that_says_applied_false_has_simply_failed() -> None:
         """Note something. Use it when asked."""
         raise ToolError("the database is read-only", applied=False)
 
-    result = await Agent(ScriptedModel(call("note", text="x"), "sorry"), tools=[note]).run("note", session="s")
+    result = await Agent(ScriptedModel(call("note", text="x"), "sorry"), tools=[note]).run("note x", session="s")
     assert result.new_messages[2].returns[0].result.code == "tool.failed"
     assert (result.status, result.pending) == ("done", ())
 
@@ -267,7 +267,7 @@ async def test_a_risk_that_depends_on_the_arguments_asks_only_where_it_is_high()
         return "sent"
 
     agent = Agent(ScriptedModel([call("send", to=["a"]), call("send", to=["a", "b"])], "x", "y"), tools=[send])
-    result = await agent.run("send", session="s")
+    result = await agent.run("send to a, then to a and b", session="s")
     assert [one.result.via for one in result.new_messages[2].returns] == ["ran", "held"]
     (action,) = result.pending
     assert action.targets == ("a", "b")

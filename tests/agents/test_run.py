@@ -148,7 +148,7 @@ async def test_an_empty_reply_is_asked_again_once() -> None:
 
 
 async def test_an_unknown_price_stays_unknown() -> None:
-    profile = ModelProfile(family="x", window=1000)
+    profile = ModelProfile(family="x", window=16_000)
     result = await Agent(ScriptedModel("hi", profile=profile)).run("go")
     assert result.cost_usd is None
     with pytest.raises(SetupError, match="price"):
@@ -166,7 +166,7 @@ async def test_an_unknown_price_stays_unknown() -> None:
 )
 async def test_a_limit_ends_the_run_stopped_with_a_valid_history(limits: Limits, code: str) -> None:
     desk = Desk()
-    profile = ModelProfile(family="x", window=1000, price={"input": "10", "output": "10"})
+    profile = ModelProfile(family="x", window=16_000, price={"input": "10", "output": "10"})
     model = ScriptedModel(*[call("list_orders", days=1)] * 40, profile=profile)
     agent = Agent(model, tools=desk.tools(), boundary=Boundary(limits=limits))
     result = await agent.run("go")

@@ -16,6 +16,7 @@ from backstay.core.errors import ModelError, SetupError
 from backstay.core.events import (
     ActionAsked,
     Event,
+    MemoryWritten,
     ModelAnswered,
     ModelDelta,
     RunAnswer,
@@ -224,7 +225,7 @@ async def test_cancelling_the_task_journals_the_open_calls_and_raises() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     records = await agent.store.read("s", limit=100)
-    assert [record.kind for record in records] == ["input", "reply", "results", "status"]
+    assert [record.kind for record in records] == ["input", "reply", "results", "memory", "status"]
     assert (await agent.store.runs(status="cancelled"))[0].session_id == "s"
 
 
@@ -239,7 +240,7 @@ async def test_a_once_effect_that_is_cut_off_is_in_doubt_and_a_person_is_asked()
         return "paid"
 
     agent = Agent(ScriptedModel(call("pay", account="DE1"), "never"), tools=[pay])
-    task = asyncio.ensure_future(agent.run("go", session="s"))
+    task = asyncio.ensure_future(agent.run("pay DE1", session="s"))
     await began.wait()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -316,7 +317,7 @@ async def test_events_carry_seq_only_where_journalled() -> None:
     for event in events:
         assert event.run_id
         assert event.trace_id
-        assert (event.seq is not None) == isinstance(event, ModelAnswered | RunFinish), event.name
+        assert (event.seq is not None) == isinstance(event, ModelAnswered | MemoryWritten | RunFinish), event.name
     order = [event.name for event in events if event.name not in ("model.delta",)]
     assert order == [
         "run.start",
@@ -330,6 +331,7 @@ async def test_events_carry_seq_only_where_journalled() -> None:
         "model.start",
         "model.reply",
         "run.answer",
+        "memory.written",
         "run.finish",
     ]
     assert any(isinstance(event, ActionAsked) for event in events)

@@ -10,7 +10,7 @@ from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint
 from backstay.boundary.judge import JudgeState, judge
 from backstay.boundary.policy import Boundary
-from backstay.boundary.provenance import TrustedText
+from backstay.boundary.provenance import SessionSources
 from backstay.core.canon import FrozenDict, freeze
 from backstay.core.context import Principal, ToolFacts, Verdict
 from backstay.core.messages import ToolCall
@@ -35,7 +35,8 @@ LINES = ToolFacts(
     meanings={"lines.price": "money:EUR", "lines.sku": "id:article"},
 )
 EUR_200 = {"op": "le", "money": "200", "currency": "EUR"}
-ENFORCE = Boundary()
+ENFORCE = Boundary(provenance="off")
+"""Rules and tiers alone; tracing has tests of its own."""
 
 
 def rule(check: Any = EUR_200, bind: Mapping[str, str] | None = None, **more: Any) -> Constraint:
@@ -45,7 +46,7 @@ def rule(check: Any = EUR_200, bind: Mapping[str, str] | None = None, **more: An
 
 
 def state(*constraints: Constraint, **more: Any) -> JudgeState:
-    given = {"now": NOW, "principal": ME, "agents": ("desk",), "sources": TrustedText(), **more}
+    given = {"now": NOW, "principal": ME, "agents": ("desk",), "sources": SessionSources(), **more}
     return JudgeState(constraints=constraints, **given)
 
 

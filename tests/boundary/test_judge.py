@@ -12,12 +12,11 @@ from judging import ENFORCE, HIGH, LINES, ME, NOW, REFUND, call, decided, rule, 
 
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint
-from backstay.boundary.judge import call_digest, judge, leaves, sink_values
-from backstay.boundary.policy import Boundary
-from backstay.boundary.provenance import TrustedText
+from backstay.boundary.judge import call_digest, judge
+from backstay.boundary.provenance import SessionSources, sink_values, texts_in
 from backstay.core.canon import digest, freeze
 from backstay.core.context import Principal, ToolFacts, Verdict
-from backstay.core.messages import ToolCall
+from backstay.core.messages import PLAIN, ToolCall
 
 
 class TestIdentity:
@@ -91,7 +90,7 @@ class TestConstraints:
     )
     def test_what_a_break_leads_to(self, status: str, severity: str, mode: str, policy: Any, outcome: str) -> None:
         broken = rule(status=status, severity=severity, mode=mode)
-        assert verdict(broken, policy=Boundary(mode=policy), amount="250").outcome == outcome
+        assert verdict(broken, policy=replace(ENFORCE, mode=policy), amount="250").outcome == outcome
 
     @pytest.mark.parametrize("how", [{"severity": "warn"}, {"mode": "observe"}])
     def test_what_is_only_observed_is_noted(self, how: dict[str, Any]) -> None:
@@ -111,7 +110,7 @@ class TestConstraints:
         assert "cannot be checked" in verdict(broken, amount="250").message
 
     def test_tiers_are_enforced_where_rules_are_observed(self) -> None:
-        assert verdict(policy=Boundary(mode="observe"), tool=HIGH, amount="1").outcome == "ask"
+        assert verdict(policy=replace(ENFORCE, mode="observe"), tool=HIGH, amount="1").outcome == "ask"
 
     @pytest.mark.parametrize(
         ("scope", "reached"),
@@ -447,15 +446,15 @@ class TestDecided:
 
 class TestOrigins:
     def test_destinations_say_where_they_came_from(self) -> None:
-        sources = TrustedText()
-        sources.add("m1", "refund order ab-7 to bob@example.com")
+        sources = SessionSources()
+        sources.say("m1", "refund order ab-7 to bob@example.com", PLAIN, "user")
         found = verdict(tool=HIGH, at={"sources": sources}, to="BOB@example.com", order_id="AB-7", amount="1")
         assert [(one.path, one.trusted) for one in found.origins] == [("order_id", False), ("to", True)]
         assert found.origins[1].message_id == "m1"
 
     def test_identifiers_inside_a_list_are_compared_exactly(self) -> None:
-        sources = TrustedText()
-        sources.add("m1", "order ab-7")
+        sources = SessionSources()
+        sources.say("m1", "order ab-7", PLAIN, "user")
         tool = replace(LINES, risk="high")
         found = verdict(tool=tool, at={"sources": sources}, lines=[{"sku": "AB-7", "price": 1}, {"sku": "ab-7"}])
         assert [(one.path, one.trusted) for one in found.origins] == [("lines.0.sku", False), ("lines.1.sku", True)]
@@ -463,8 +462,8 @@ class TestOrigins:
     def test_an_allowed_call_needs_no_origins(self) -> None:
         assert verdict(to="bob", amount="1").origins == ()
 
-    def test_leaves_are_texts_and_numbers(self) -> None:
-        assert list(leaves("a", {"b": [1, None, "x"], "c": {}})) == [("a.b.0", "1"), ("a.b.2", "x")]
+    def test_texts_are_found_with_their_paths(self) -> None:
+        assert list(texts_in({"b": [1, None, "x"], "c": {}}, "a")) == [("a.b.0", "1"), ("a.b.2", "x")]
 
     def test_sink_values_follow_dots(self) -> None:
         args = freeze({"lines": [{"sku": "A", "skull": "no", "price": 1}], "to": ["b", "c"]})

@@ -3,14 +3,25 @@ from __future__ import annotations
 import contextlib
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backstay.boundary.predicates import Bound, Breach, check_problems, evaluate, is_missing, limit_text, selects
+from backstay.boundary.predicates import (
+    Bound,
+    Breach,
+    Scene,
+    check_problems,
+    evaluate,
+    is_missing,
+    limit_text,
+    selects,
+)
 from backstay.core.canon import freeze
+from backstay.core.context import Principal
 from backstay.core.messages import Args, Json
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC).timestamp()
@@ -19,9 +30,13 @@ DAYS = {"op": "window", "days": 30}
 JANUARY = {"op": "window", "from": "2026-01-01", "to": "2026-01-31"}
 
 
+def scene(now: float = NOW, zone: str = "UTC", **more: Any) -> Scene:
+    return Scene(now, Principal(id="ann", zone=zone), **more)
+
+
 def judged(check: Args, *bound: Bound, now: float = NOW, zone: str = "UTC") -> tuple[Breach, ...]:
     assert check_problems(check) == []
-    return evaluate(check, bound, now=now, zone=zone)
+    return evaluate(check, bound, scene(now, zone))
 
 
 def days(value: Json) -> Bound:
@@ -310,7 +325,7 @@ def test_endless_nesting_is_a_problem_and_not_a_crash() -> None:
         check = {"op": "not", "of": check}
     assert check_problems(check)
     with pytest.raises(ValueError, match="cannot be evaluated"):
-        evaluate(check, (money("1"),), now=NOW, zone="UTC")
+        evaluate(check, (money("1"),), scene())
 
 
 @pytest.mark.parametrize(
@@ -318,13 +333,13 @@ def test_endless_nesting_is_a_problem_and_not_a_crash() -> None:
 )
 def test_a_check_that_cannot_be_evaluated_raises(check: Args) -> None:
     with pytest.raises(ValueError, match=r"."):
-        evaluate(check, (days(1),), now=NOW, zone="UTC")
+        evaluate(check, (days(1),), scene())
 
 
 def test_an_unknown_zone_raises() -> None:
     for zone in ("Mars/Olympus", "../etc", ""):
         with pytest.raises(ValueError, match=r"."):
-            evaluate(DAYS, (days(1),), now=NOW, zone=zone)
+            evaluate(DAYS, (days(1),), scene(zone=zone))
 
 
 @pytest.mark.parametrize(
@@ -408,5 +423,5 @@ _MEANINGS = st.sampled_from(
 )
 def test_evaluation_answers_or_raises_value_error(check: Args, bound: list[Bound]) -> None:
     with contextlib.suppress(ValueError):
-        assert isinstance(evaluate(check, bound, now=NOW, zone="Asia/Shanghai"), tuple)
+        assert isinstance(evaluate(check, bound, scene(zone="Asia/Shanghai")), tuple)
     assert is_missing(check, bound) in (True, False)

@@ -242,6 +242,12 @@ def test_a_value_of_several_words_is_found_from_token_to_token() -> None:
     assert found("pay DE89 3704", "de89 3704") == "DE89 3704"
 
 
+def test_a_quotation_ends_with_its_own_mark_or_before_it() -> None:
+    for text in ("say 'Friday suits me.' to her", "say ‘Friday suits me.’", 'say "Friday suits me."'):
+        assert found(text, "Friday suits me.") == "Friday suits me."
+        assert found(text, "Friday suits me") == "Friday suits me"
+
+
 def test_an_origin_names_the_first_message_and_its_characters() -> None:
     trusted = TrustedText()
     trusted.add("m1", "nothing")
@@ -249,7 +255,7 @@ def test_an_origin_names_the_first_message_and_its_characters() -> None:
     trusted.add("m2", "order 1001")
     trusted.add("m3", "1001 again")
     where = trusted.origin("to", "1001", exact=True)
-    assert where == Origin(path="to", value="1001", message_id="m2", span=(6, 10), trusted=True)
+    assert where == Origin(path="to", value="1001", message_id="m2", span=(6, 10), trusted=True, source="user")
     assert trusted.origin("to", "12", exact=True) == Origin(
         path="to", value="12", message_id=None, span=None, trusted=False
     )

@@ -73,7 +73,7 @@ def looping(request, ctx):
     return call("look", what=str(ctx.step))
 
 
-price = ModelProfile(family="test", window=1000, price={"input": "1000", "output": "1000"})
+price = ModelProfile(family="test", window=16_000, price={"input": "1000", "output": "1000"})
 rules = Boundary(ask_seconds=float(os.environ.get("ASK_SECONDS", "86400")))
 agent = Agent(FunctionModel(brain, profile=price), name="clerk", tools=[look, fail, pay], boundary=rules)
 looper = Agent(FunctionModel(looping), name="looper", tools=[look])

@@ -46,6 +46,37 @@ def test_doctor_says_what_is_there_and_what_an_app_should_say_better(backstay: C
     assert any("reaches no tool" in text for text in found["agent a"])
 
 
+UNSAFE = """
+from backstay import Agent, tool
+
+@tool(risk="read", untrusted=True)
+def inbox() -> str:
+    "Mails that came in. Use it when the user asks what is new."
+    return ""
+
+@tool(risk="read", secret={"card"})
+def wallet() -> dict[str, str]:
+    "Cards of the user. Use it when one is needed."
+    return {}
+
+@tool(risk="read", egress=True)
+def fetch() -> str:
+    "A page. Use it to read one."
+    return ""
+
+safe = Agent(name="safe", tools=[inbox, wallet])
+agent = Agent(name="unsafe", tools=[inbox, wallet, fetch])
+"""
+
+
+def test_doctor_says_which_agents_may_not_run_unattended(backstay: Command) -> None:
+    (backstay.folder / "three.py").write_text(UNSAFE)
+    code, found = _found(backstay, "three.py")
+    (told,) = [text for text in found["agent unsafe"] if "unattended" in text]
+    assert (code, [name in told for name in ("inbox", "wallet", "fetch")]) == (0, [True] * 3)
+    assert not any("unattended" in text for text in found.get("agent safe", ()))
+
+
 def test_doctor_fails_on_a_damaged_store(backstay: Command) -> None:
     (backstay.folder / "bad.db").write_text("garbage" * 1000)
     code, found = _found(backstay, "--store", "bad.db")

@@ -185,6 +185,7 @@ def test_pending_json_carries_the_origins_and_the_commands(backstay: Command) ->
         "message_id": "m",
         "span": [4, 6],
         "trusted": True,
+        "source": "user",
     }
     assert action["commands"]["approve"].startswith(f"backstay decide {action['id']} --approve --execute --app APP")
 
@@ -237,3 +238,47 @@ def _flip(store: Path) -> None:
         ((session, n, digest),) = db.execute("SELECT session_id, n, args_digest FROM audit LIMIT 1").fetchall()
         other = ("0" if digest[0] != "0" else "1") + digest[1:]
         db.execute("UPDATE audit SET args_digest = ? WHERE session_id = ? AND n = ?", (other, session, n))
+
+
+def test_a_halt_parks_every_run_until_it_is_lifted(backstay: Command) -> None:
+    backstay("run", "app.py:agent", "look tree")
+    said = backstay("halt", "--agent", "clerk", "--reason", "an incident")
+    assert (said.code, said.out) == (0, "the agent 'clerk' is halted\n")
+    parked = backstay("run", "app.py:agent", "look tree")
+    assert parked.code == 3
+    assert "an incident" in parked.out
+    assert backstay("resume", "--due", *APP).out == "nothing is due\n"
+    assert "the agent 'clerk' since" in backstay("halt").out
+    assert backstay("halt", "--lift", "--agent", "clerk").code == 0
+    done = backstay("resume", "--due", *APP)
+    assert "result: tree is there" in done.out
+    error(backstay("halt", "--lift", "--agent", "clerk"), 2, "halt.unknown")
+    error(backstay("halt", "--all", "--agent", "clerk"), 2, "cli.usage")
+
+
+def test_several_are_decided_at_once_each_by_itself_with_totals(backstay: Command) -> None:
+    first, second = ask(backstay, "pay bo 5"), ask(backstay, "pay cy 7")
+    said = backstay("decide", first["id"], second["id"], "--approve", "--execute", *APP)
+    assert said.code == 0
+    assert "total: 2 of pay" in said.out
+    assert paid(backstay) == "bo 5\ncy 7\n"
+    third = ask(backstay, "pay di 9")
+    mixed = backstay("decide", first["id"], third["id"], "--deny")
+    assert (mixed.code, f"{third['id']} is refused" in mixed.out) == (4, True)
+    assert "action.decided" in mixed.err
+
+
+def test_the_audit_is_listed_exported_and_proved_against_what_was_exported(backstay: Command) -> None:
+    action = ask(backstay)
+    backstay("decide", action["id"], "--approve", "--execute", *APP)
+    (chain,) = backstay("audit", "ls", "--json").json["chains"]
+    assert (chain["session"], chain["rows"]) == (action["session_id"], 3)
+    backstay("audit", "export", "-o", "anchor.jsonl")
+    lines = [json.loads(line) for line in (backstay.folder / "anchor.jsonl").read_text().splitlines()]
+    assert [line.get("kind") for line in lines] == ["decision", "begin", "end", None]
+    assert lines[-1] == {"session": chain["session"], "rows": 3, "head": chain["head"]}
+    assert backstay("audit", "verify", "--against", "anchor.jsonl").code == 0
+    lines[-1]["head"] = "0" * 64
+    (backstay.folder / "other.jsonl").write_text(json.dumps(lines[-1]) + "\n")
+    error(backstay("audit", "verify", "--against", "other.jsonl"), 5, "audit.broken")
+    error(backstay("audit", "verify", "--against", "app.py"), 2, "cli.usage")

@@ -133,6 +133,17 @@ def silent_none(x: int = None, y: Annotated[int, Field(ge=1)] = None):  # type: 
     return x, y
 
 
+def documented(x: int, y: str = ""):
+    """Do.
+
+    Args:
+        x: how many: one
+            or two lines
+        y (str): the rest
+    """
+    return x, y
+
+
 def positional_only(a: int, b: int = 2, /, c: int = 3, *, d: int = 4):
     """Do."""
     return a, b, c, d

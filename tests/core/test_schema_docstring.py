@@ -1,85 +1,11 @@
 """Docstrings in the three styles say the same."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
-import pytest
 from pydantic import Field
 
 from backstay.core.schema import signature_of
 from backstay.core.schema.docstring import read
-
-
-def google(x: int, *numbers: float, **kwargs: str) -> float:
-    """Do a thing: well.
-
-    Use it when: the user asks.
-
-    Args:
-        x (int): one: with colon
-            and a second line.
-        *numbers (float): the numbers.
-        **kwargs: the rest.
-
-    Returns:
-        float: r.
-    """
-    return x
-
-
-def numpy(x: int, *numbers: float, **kwargs: str) -> float:
-    """Do a thing: well.
-
-    Use it when: the user asks.
-
-    Parameters
-    ----------
-    x : int
-        one: with colon
-        and a second line.
-    *numbers : float
-        the numbers.
-    **kwargs
-        the rest.
-
-    Returns
-    -------
-    float
-        r.
-    """
-    return x
-
-
-def sphinx(x: int, *numbers: float, **kwargs: str) -> float:
-    r"""Do a thing: well.
-
-    Use it when: the user asks.
-
-    :param int x: one: with colon
-        and a second line.
-    :param \*numbers: the numbers.
-    :param \**kwargs: the rest.
-    :returns: r.
-    :rtype: float
-    """
-    return x
-
-
-@pytest.mark.parametrize("function", [google, numpy, sphinx])
-def test_each_style_gives_description_parameters_stars_and_result(function: Callable[..., Any]) -> None:
-    signature = signature_of(function)
-    shown: Any = signature.schema
-    assert signature.description == "Do a thing: well.\n\nUse it when: the user asks."
-    assert shown["properties"]["x"]["description"] == "one: with colon and a second line."
-    assert shown["properties"]["numbers"]["description"] == "the numbers."
-    assert shown["additionalProperties"] == {"type": "string", "description": "the rest."}
-    assert read(function.__doc__, ["x"]).returns == "r."
-
-
-def test_types_in_the_docstring_swallow_no_parameter() -> None:
-    docs = read("Args:\n    x (int): one.\n    y (float): two.\nReturns:\n    float: r.", ["x", "y"])
-    assert docs.parameters == {"x": "one.", "y": "two."}
-    assert docs.returns == "r."
 
 
 def test_a_docstring_without_sections_is_the_description() -> None:

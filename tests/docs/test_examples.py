@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,7 +44,12 @@ def _check(example: CodeExample, runner: EvalExample, *, update: bool) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_a_python_block_runs_and_prints_what_it_says(example: CodeExample, eval_example: EvalExample) -> None:
-    _check(example, eval_example, update=eval_example.update_examples)
+    before = dict(os.environ)
+    try:
+        _check(example, eval_example, update=eval_example.update_examples)
+    finally:  # an example may set a variable; the next test must not find it
+        os.environ.clear()
+        os.environ.update(before)
 
 
 @pytest.mark.parametrize("block", ["print(1 + 1)\n#> 3\n", "print(1 + 1)\n", "1 / 0\n"])

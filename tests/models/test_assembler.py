@@ -82,7 +82,7 @@ def test_nothing_is_a_call_without_arguments(text: str) -> None:
     [
         '{"foo": "bar",', "[1]", "3", '"x"', '{"a": NaN}', '{"a": 1}{"a": 2}', '{"a": 1}{"a": true}',
         '{"a": 1} and more',
-        '{"a":' * 200 + "1" + "}" * 200, '{"a":' + "[" * 100_000, '{"a": ' + "9" * 5_000 + "}", "{a: 1}",
+        '{"a":' * 200 + "1" + "}" * 200, '{"a":' + "[" * 100_000, '{"a": ' + "9" * 5_000 + "}", "{a: b}",
     ],
 )  # fmt: skip
 def test_what_is_no_object_is_kept_as_it_was_and_never_runs(text: str) -> None:

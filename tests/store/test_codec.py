@@ -18,6 +18,9 @@ from hypothesis import strategies as st
 
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint
+from backstay.boundary.grants import Grant
+from backstay.boundary.halts import Halt
+from backstay.boundary.plan import PlanGrant
 from backstay.core.canon import FrozenDict, freeze
 from backstay.core.context import Principal
 from backstay.core.errors import CorruptError, StoreError
@@ -27,7 +30,9 @@ from backstay.store.records import (
     Asked,
     Body,
     Decided,
+    Fold,
     Input,
+    Memory,
     Notice,
     Record,
     Reply,
@@ -100,8 +105,8 @@ def built(cls: Any) -> Any:
     ).map(lambda given: cls(**given))
 
 
-BODIES = [Input, Reply, Results, Notice, Asked, Decided, Status, Snapshot, Constraint, _Json]
-ALONE = [SpanRow, PendingAction, ToolResult, Principal]
+BODIES = [Input, Reply, Results, Notice, Asked, Decided, Status, Snapshot, Constraint, PlanGrant, Memory, Fold, _Json]
+ALONE = [SpanRow, PendingAction, ToolResult, Principal, Halt, Grant]
 
 
 def record(body: Any, kind: Any = "memory", **given: Any) -> Record:

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from backstay.core.context import Principal
+from backstay.core.context import Principal, Reserve
 from backstay.core.errors import BackstayError, DecisionError, FencedError, NotFoundError, StoreError
-from backstay.core.messages import ToolResult
+from backstay.core.files import MAX_FILE_BYTES, File
+from backstay.core.messages import Artifact, Label, ToolResult
 from backstay.store.protocol import RunStore
 from backstay.store.records import Decided, Fence, Snapshot, Status
 
@@ -379,7 +380,9 @@ async def test_an_effect_with_other_arguments_is_refused(store: RunStore, make: 
     [
         (None, ("12.50", "0")),
         (ToolResult(ok=True, summary=""), ("0.00", "12.50")),
-        (ToolResult(ok=False, summary=""), ("0.00", "0")),
+        (ToolResult(ok=False, summary="", applied=False), ("0.00", "0")),
+        (ToolResult(ok=False, summary="", via="refused"), ("0.00", "0")),
+        (ToolResult(ok=False, summary="it is not known whether it took effect"), ("12.50", "0")),
         (ToolResult(ok=False, summary="", via="in_doubt"), ("12.50", "0")),
     ],
 )
@@ -387,7 +390,7 @@ async def test_what_was_reserved_is_spent_given_back_or_held(
     store: RunStore, make: Any, started: Started, result: ToolResult | None, held: tuple[str, str]
 ) -> None:
     _, fence = await started(store)
-    reserve = (("refund:day", Decimal("12.50")),)
+    reserve = (Reserve("session:refund", Decimal("12.50")),)
     for attempt in (1, 2):
         await store.begin_effect(fence, "r-1:1", "once", "digest", attempt, reserve, make.audit())
     if result is not None:
@@ -397,10 +400,36 @@ async def test_what_was_reserved_is_spent_given_back_or_held(
 
 async def test_what_was_in_doubt_is_settled_when_it_is_known(store: RunStore, make: Any, started: Started) -> None:
     _, fence = await started(store)
-    await store.begin_effect(fence, "r-1:1", "once", "d", 1, (("k", Decimal("2")),), make.audit())
+    await store.begin_effect(fence, "r-1:1", "once", "d", 1, (Reserve("k", Decimal("2")),), make.audit())
     for result in (ToolResult(ok=False, summary="", via="in_doubt"), *[ToolResult(ok=True, summary="")] * 2):
         await store.append(fence, [], outcomes=[("r-1:1", result)])
     assert ledger(store) == (Decimal(0), Decimal(2))
+
+
+async def test_what_effects_hold_is_told_by_effect_and_by_shared_key(
+    store: RunStore, make: Any, started: Started
+) -> None:
+    _, fence = await started(store)
+    _, other = await started(store, "r-2", "s-2")
+    day = "day:2026-06-15:/ann:x"
+    held = (Reserve("session:c1", Decimal(3)), Reserve(day, Decimal("2.50"), Decimal(10)))
+    for key in ("r-1:1", "r-1:1/1", "r-1:10", "r-1:2"):
+        assert await store.begin_effect(fence, key, "once", "d", 1, held, make.audit()) == "new"
+    await store.append(fence, [], outcomes=[("r-1:2", ToolResult(ok=False, summary="", applied=False))])
+    amounts = (("session:c1", Decimal(3)), (day, Decimal("2.50")))
+    assert await store.reserved("s-1", ["r-1:1", "r-1:2", "r-1:3"]) == {"r-1:1": amounts, "r-1:1/1": amounts}
+    assert await store.reserved("s-2", ["r-1:1"]) == {}
+    assert await store.spent([day, "day:other"]) == {day: Decimal("7.50"), "day:other": Decimal(0)}
+    full = await store.begin_effect(
+        other, "r-2:1", "once", "d", 1, [Reserve(day, Decimal(3), Decimal(10))], make.audit()
+    )
+    assert isinstance(full, ToolResult)
+    assert (full.ok, full.via, full.code) == (False, "refused", "constraint.broken")
+    assert await store.audit("s-2") == []
+    last = [Reserve(day, Decimal("2.5"), Decimal(10))]
+    assert await store.begin_effect(other, "r-2:1", "once", "d", 1, last, make.audit()) == "new"
+    await store.forget("s-1")
+    assert (await store.spent([day]))[day] == 10
 
 
 def ledger(store: Any) -> tuple[Decimal, Decimal]:
@@ -697,7 +726,7 @@ async def test_a_forgotten_session_is_gone_but_its_audit_chain_verifies(
     other, _ = await started(store, "r-2", "s-2")
     child = make.run("r-1/1", "r-1/1", root_id="s-1", parent_id="r-1")
     await store.create(child, make.input(child), dedup="d")
-    await store.begin_effect(fence, "r-1:1", "once", "d", 1, (("k", Decimal(1)),), make.audit())
+    await store.begin_effect(fence, "r-1:1", "once", "d", 1, (Reserve("k", Decimal(1)),), make.audit())
     await store.append(fence, [make.record(run, 2)], pending=[make.action(run)])
     await store.put_spans([make.span(run), make.span(other)])
     await store.forget("s-1")
@@ -714,6 +743,96 @@ async def test_a_forgotten_session_is_gone_but_its_audit_chain_verifies(
     assert len(await store.spans(other.trace_id)) == 1
     _, fence = await started(store)
     assert await store.begin_effect(fence, "r-1:1", "once", "other", 1, (), make.audit()) == "new"
+
+
+# files
+
+
+def a_file(name: str = "a.txt", data: bytes = b"hello", **label: Any) -> tuple[Artifact, bytes]:
+    return File(name, data).artifact(Label(**label)), data
+
+
+async def test_a_file_comes_back_as_it_was_with_its_label(store: RunStore, make: Any, started: Started) -> None:
+    run, fence = await started(store)
+    every_byte = bytes(range(256)) * 40
+    text, chart = a_file(trusted=False, secrecy="internal"), a_file("图\ud83d.png", every_byte)
+    await store.append(fence, [make.record(run, 2)], files=[text, chart])
+    assert await store.artifact("s-1", text[0].ref) == text
+    assert await store.artifact("s-1", chart[0].ref) == chart
+
+
+async def test_a_file_belongs_to_its_session_and_the_children_of_it(
+    store: RunStore, make: Any, started: Started
+) -> None:
+    _, fence = await started(store)
+    _, other = await started(store, "r-2", "s-2")
+    child = make.run("r-1/1", "r-1/1", root_id="s-1", parent_id="r-1")
+    await store.create(child, make.input(child))
+    mine, theirs = a_file(), a_file("b.txt")
+    await store.append(fence, [], files=[mine])
+    await store.append(other, [], files=[theirs])
+    assert await store.artifact("r-1/1", mine[0].ref) == mine
+    for session, ref in (("s-1", theirs[0].ref), ("s-2", mine[0].ref), ("none", mine[0].ref), ("s-1", "artifact:0")):
+        with pytest.raises(NotFoundError):
+            await store.artifact(session, ref)
+
+
+async def test_the_same_file_twice_is_one_with_the_stricter_label(store: RunStore, started: Started) -> None:
+    _, fence = await started(store)
+    plain, foreign, secret = a_file(), a_file(trusted=False), a_file(secrecy="secret")
+    await store.append(fence, [], files=[plain, foreign])
+    await store.append(fence, [], files=[secret])
+    await store.append(fence, [], files=[plain])
+    kept, data = await store.artifact("s-1", plain[0].ref)
+    assert (kept.label, data) == (Label(trusted=False, secrecy="secret"), b"hello")
+
+
+async def test_equal_bytes_of_two_sessions_outlive_the_first_that_is_forgotten(
+    store: RunStore, started: Started
+) -> None:
+    _, fence = await started(store)
+    _, other = await started(store, "r-2", "s-2")
+    mine, theirs = a_file("mine.txt"), a_file("theirs.txt")
+    await store.append(fence, [], files=[mine, a_file("again.txt")])
+    await store.append(other, [], files=[theirs])
+    await store.forget("s-1")
+    with pytest.raises(NotFoundError):
+        await store.artifact("s-1", mine[0].ref)
+    assert await store.artifact("s-2", theirs[0].ref) == theirs
+    await store.forget("s-2")
+    with pytest.raises(NotFoundError):
+        await store.artifact("s-2", theirs[0].ref)
+
+
+async def test_a_fork_has_the_files_too(store: RunStore, started: Started) -> None:
+    _, fence = await started(store)
+    mine = a_file()
+    await store.append(fence, [], files=[mine])
+    copy = await store.fork("s-1", 1)
+    await store.forget("s-1")
+    assert await store.artifact(copy, mine[0].ref) == mine
+
+
+async def test_a_file_that_is_too_large_is_refused_with_its_batch(store: RunStore, make: Any, started: Started) -> None:
+    run, fence = await started(store)
+    large = a_file("large.bin", bytes(MAX_FILE_BYTES + 1))
+    with pytest.raises(StoreError) as caught:
+        await store.append(fence, [make.record(run, 2)], files=[a_file(), large])
+    assert caught.value.code == "artifact.too_large"
+    assert kinds(await store.load("s-1")) == [(1, "input")]
+    with pytest.raises(NotFoundError):
+        await store.artifact("s-1", a_file()[0].ref)
+    await store.append(fence, [], files=[a_file("most.bin", bytes(MAX_FILE_BYTES))])
+
+
+async def test_a_fenced_out_owner_keeps_no_file(store: RunStore, clock: Any, started: Started) -> None:
+    _, old = await started(store)
+    clock.now += 31.0
+    await store.claim("r-1", owner="w2", ttl=30.0)
+    with pytest.raises(FencedError):
+        await store.append(old, [], files=[a_file()])
+    with pytest.raises(NotFoundError):
+        await store.artifact("s-1", a_file()[0].ref)
 
 
 async def test_spans_are_found_by_trace_and_by_run(store: RunStore, make: Any) -> None:

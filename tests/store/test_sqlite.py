@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 
 from backstay.core.errors import BackstayError, CorruptError, FullError, StoreError
+from backstay.core.files import File
+from backstay.core.messages import Label
 from backstay.store import migrations
 from backstay.store.memory import MemoryStore
 from backstay.store.open import open_store
@@ -418,7 +420,8 @@ async def test_ten_thousand_waiting_actions_are_paged_and_due_quickly(
 def fill(db: sqlite3.Connection, store: SQLiteStore, make: Any) -> None:
     for n in range(10_000):
         run = make.run(f"r-{n:05}", None)
-        _, fence = streams.create(db, row_of_run(run, 1.0), row_of_record(make.input(run)), None, ("w", 1.0), 1.0)
+        row, first = row_of_run(run, 1.0), row_of_record(make.input(run))
+        _, fence = streams.create(db, row, first, run.principal, None, ("w", 1.0), 1.0)
         assert fence is not None
         effects.keep_action(db, store._chain, run.root_id, make.action(run, f"a-{n:05}"))
         streams.give_back(db, fence, run.run_id, "waiting", None)
@@ -451,3 +454,24 @@ async def test_the_files_of_a_store_are_their_owners_alone(tmp_path: Path) -> No
     for name in ("mine.db", "mine.db-wal", "mine.db-shm", "key"):
         assert (tmp_path / name).stat().st_mode & 0o077 == 0, name
     await store.close()
+
+
+async def test_equal_bytes_are_one_row_and_go_with_the_last_session_that_holds_them(
+    sqlite: SQLiteStore, started: Any
+) -> None:
+    def blobs() -> int:
+        with sqlite3.connect(sqlite.path) as db:
+            count: int = db.execute("SELECT count(*) FROM blobs").fetchone()[0]
+        db.close()
+        return count
+
+    names = {"s-1": ("a.txt", "b.txt"), "s-2": ("c.txt",)}
+    for number, (session, some) in enumerate(names.items()):
+        _, fence = await started(sqlite, f"r-{number}", session)
+        files = [(File(name, b"same").artifact(Label()), b"same") for name in some]
+        await sqlite.append(fence, [], files=files)
+    assert blobs() == 1
+    await sqlite.forget("s-1")
+    assert blobs() == 1
+    await sqlite.forget("s-2")
+    assert blobs() == 0

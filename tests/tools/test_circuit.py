@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -160,13 +159,14 @@ async def test_one_call_at_a_time_an_outage_sees_five_faults_and_three_retries_a
 
 
 async def test_wrong_arguments_and_cancelled_attempts_are_no_faults() -> None:
+    at_work: list[asyncio.Event] = []
+
     @tool(risk="read")
     async def picky(kind: str) -> None:
         """Picky."""
-        if kind == "cancel":
-            task: Any = asyncio.current_task()
-            task.cancel()
-            await asyncio.sleep(0)
+        if kind == "wait":
+            at_work[-1].set()
+            await asyncio.Event().wait()
         raise ToolInputError("no") if kind == "input" else RuntimeError("down")
 
     bench = Bench()
@@ -174,7 +174,10 @@ async def test_wrong_arguments_and_cancelled_attempts_are_no_faults() -> None:
         await bench.run(picky, {"kind": "down"})
     for _ in range(5):
         await bench.run(picky, {"kind": "input"})
-        task = asyncio.ensure_future(bench.run(picky, {"kind": "cancel"}))
+        at_work.append(asyncio.Event())
+        task = asyncio.ensure_future(bench.run(picky, {"kind": "wait"}))
+        await at_work[-1].wait()
+        task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
     assert circuits.of("picky").faults == 4

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,26 +119,3 @@ async def test_partials_methods_and_callable_objects_are_tools() -> None:
     ]
     for one, args, expected in made:
         assert (await bench.run(one, args)).data == expected
-
-
-def test_the_decorated_name_keeps_its_static_type(tmp_path: Path) -> None:
-    source = tmp_path / "typed.py"
-    source.write_text(
-        "from backstay.tools import tool\n"
-        "@tool\n"
-        "def plain(a: int) -> str: ...\n"
-        "@tool(risk='read', timeout=3)\n"
-        "async def more(a: int, *, b: str = '') -> bytes: ...\n"
-        "reveal_type(plain(1))\n"
-        "reveal_type(more)\n"
-        "plain('x')\n"
-        "@tool(rsik='high')\n"
-        "def typo() -> None: ...\n"
-    )
-    root = Path(__file__).parents[2]
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--config-file", str(root / "pyproject.toml")]
-    said = subprocess.run([*command, str(source)], capture_output=True, text=True, cwd=root, timeout=300).stdout
-    assert 'Revealed type is "str"' in said.replace("builtins.", "")
-    assert "FunctionTool[[a: int, *, b: str" in said.replace("builtins.", "")
-    assert 'incompatible type "str"; expected "int"' in said
-    assert 'typed.py:9: error: Unexpected keyword argument "rsik"' in said

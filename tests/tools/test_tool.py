@@ -72,7 +72,11 @@ async def test_a_tools_own_result_passes_with_what_it_says() -> None:
         label=Label(secrecy="internal"),
     )
     result = await returned(own, untrusted=True, keep=("other",))
-    assert (result.summary, result.keep, result.artifacts) == ("two rows", ("rows",), (chart,))
+    assert (result.summary, result.keep, result.artifacts) == (
+        "two rows\n[file c.png, image/png, 3 bytes: sha]",
+        ("rows",),
+        (chart,),
+    )
     assert result.data == {"rows": (1, 2)}
     assert isinstance(result.data, FrozenDict)
     assert result.label == Label(trusted=False, secrecy="internal")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backstay import Agent, tool
+from backstay import Agent, Boundary, tool
 from backstay.core import redaction
 from backstay.core.errors import FullError
 from backstay.core.events import Emitter, events
@@ -148,3 +148,14 @@ async def test_many_runs_leave_nothing_in_the_recorder(spans: Spans) -> None:
     await recorder.close()
     assert (recorder._runs, recorder._asked, recorder._sessions, recorder._rows) == ({}, {}, {}, [])
     assert sum(row.kind == "run" for row in spans.rows) == 50
+
+
+async def test_a_row_names_the_rules_that_refused_a_call_or_only_noted_it(spans: Spans) -> None:
+    lines = (call("list_orders", days=90), "done")
+    for mode in ("enforce", "observe"):
+        boundary = Boundary(constraints=["only the last 30 days"], mode=mode)  # type: ignore[arg-type]
+        await run(Agent(ScriptedModel(*lines), tools=Desk().tools(), boundary=boundary), spans)
+    assert [(row.ok, row.rules) for row in spans.rows if row.kind == "tool"] == [
+        (False, ("c1",)),
+        (True, ("noted:c1",)),
+    ]

@@ -1,6 +1,7 @@
 """Rules in the user's own words: read out of every turn, in force at once where stricter, put up for confirmation.
 
-Only a user's message is read, never a notice, a result or a summary. Source: SPEC B7; DESIGN 8.2.
+Only a user's own message is read, never a notice, a result, a summary, or a turn that is labelled as somebody else's
+text; in it no quotation, no code and no forwarded mail. Source: SPEC B7; DESIGN 8.2.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from backstay.boundary.constraints import Constraint
 from backstay.boundary.text import bind, parse, parse_rule
 from backstay.core.canon import digest
 from backstay.core.events import ActionAsked, ConstraintProposed
+from backstay.core.messages import Message
 from backstay.store.records import Asked, Body, Kind
 
 
@@ -20,13 +22,22 @@ async def capture_rules(work: Work) -> None:
     if run.input is None or run.input_seq != state.seq:
         return
     message, who, now = run.input.message, ctx.principal, ctx.clock()
-    stated = [(parse_rule(text, locale=who.locale, zone=who.zone, now=now), True) for text in run.input.rules]
-    said = [(draft, False) for draft in parse(message.text, locale=who.locale, zone=who.zone, now=now)]
+    words = work.definition.words
+    stated = [
+        (parse_rule(text, locale=who.locale, zone=who.zone, now=now, tools=words), True) for text in run.input.rules
+    ]
+    said = [
+        (draft, False)
+        for draft in parse(
+            message.text, locale=who.locale, zone=who.zone, now=now, before=_said_before(work, message), tools=words
+        )
+        if message.label.trusted  # else it is somebody else's text that the user's turn carries
+    ]
     rules: list[Constraint] = []
     for number, (draft, is_stated) in enumerate([*stated, *said], 1):
         rule = bind(
             draft,
-            work.definition.words,
+            words,
             author="user",
             id=f"u{run.input_seq}.{number}",
             message_id=message.id,
@@ -38,10 +49,19 @@ async def capture_rules(work: Work) -> None:
         await _propose(work, rules)
 
 
+def _said_before(work: Work, message: Message) -> str:
+    """The user's words before this turn, which `those in brackets` may speak of; untrusted ones are nobody's words."""
+    for one in reversed(work.journal.state.messages):
+        if one.role == "user" and one.id != message.id:
+            return one.text if one.label.trusted else ""
+    return ""
+
+
 def _is_same(rule: Constraint, other: Constraint) -> bool:
     if rule.check is None:
         return other.is_active and other.text == rule.text
-    return other.is_active and (other.check, other.bind, other.tools) == (rule.check, rule.bind, rule.tools)
+    mine, theirs = ((one.check, one.bind, one.tools, one.severity, one.until) for one in (rule, other))
+    return other.is_active and mine == theirs
 
 
 async def _propose(work: Work, rules: list[Constraint]) -> None:

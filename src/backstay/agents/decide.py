@@ -6,7 +6,10 @@ import time
 
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.canon import FrozenDict, freeze
-from backstay.core.messages import Args
+from backstay.core.context import Principal
+from backstay.core.hiding import hide_json
+from backstay.core.messages import Args, Json
+from backstay.core.redaction import hide
 from backstay.store.protocol import RunStore
 from backstay.store.records import AuditRow
 
@@ -16,10 +19,12 @@ async def decide(
     action: PendingAction,
     *,
     approve: bool,
-    by: str,
+    by: Principal | str,
     via: str,
     reason: str = "",
     args: Args | None = None,
+    trust: bool = False,
+    answer: Json = None,
     at: float | None = None,
 ) -> PendingAction:
     """Write a decision about an action as it was seen, and return the row as it stands now.
@@ -28,24 +33,30 @@ async def decide(
         store: where the action is.
         action: the row that was on the screen; its version and digest are what the decision is about.
         approve: whether it may happen.
-        by: who decides.
+        by: who decides: a principal as a door has authenticated it, or a name where the caller is the door.
         via: through what: `cli`, `terminal`, `api`.
         reason: told to the model and kept.
         args: other arguments; judged anew before anything runs.
+        trust: with an approval, whether its destinations may be believed for the rest of the session, so that
+            nobody is asked where they come from again.
+        answer: to a question that takes one.
         at: seconds since 1970; now where it is left out.
 
     Raises:
         DecisionError: when the decision cannot stand: decided already, expired, changed, tampered with.
     """
-    edited = freeze(args) if args is not None else None
+    edited = hide_json(freeze(args)) if args is not None else None
     decision = Decision(
         approve=approve,
-        by=by,
+        by=by if isinstance(by, str) else by.id,
         via=via,
         at=time.time() if at is None else at,
         args_digest=action.args_digest,
-        reason=reason,
+        reason=hide(reason),
         args=edited if isinstance(edited, FrozenDict) else None,
+        trust=trust and approve,
+        answer=hide_json(freeze(answer)) if approve else None,
+        decider=None if isinstance(by, str) else by,
     )
     return await store.decide(action.id, action.version, decision, decision_audit(action, decision))
 

@@ -14,16 +14,29 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from backstay.agents.middleware import Chains
+from backstay.agents.output import FinalAnswerTool, OutputType
+from backstay.agents.own_tools import RecallTool
+from backstay.agents.plan_tool import FixPlanTool
+from backstay.agents.prompts import Prompts
+from backstay.agents.questions import AskUserTool
+from backstay.agents.remembering import RememberTool, SearchMemoryTool
+from backstay.agents.requirements import Requirement, plain
+from backstay.boundary.budgets import Budget
 from backstay.boundary.constraints import Constraint
 from backstay.boundary.policy import Boundary, Limits
-from backstay.boundary.predicates import check_problems, selects
+from backstay.boundary.reach import Shape, reports
+from backstay.boundary.session_check import Reach, reach
 from backstay.boundary.text import ToolWords, bind, parse_rule
 from backstay.core.canon import digest
 from backstay.core.context import Principal, RunContext
 from backstay.core.errors import ConstraintError, SetupError
-from backstay.core.messages import Args, Json
+from backstay.core.messages import PLAIN, Args, Json, Label
 from backstay.memory.block import constraint_block
+from backstay.memory.counting import tools_tokens
+from backstay.memory.longterm.entry import LongTermMemory
+from backstay.memory.window import SHARES, Shares
 from backstay.models.model import ChatModel, Price
+from backstay.models.prices import known_price, price_of
 from backstay.tools.toolset import Toolset
 
 Instructions: TypeAlias = "str | Callable[[RunContext[Any]], str | Awaitable[str]]"
@@ -49,6 +62,20 @@ class Definition:
     concurrency: int = 8
     """Calls of one step that run at once."""
     version: str = ""
+    role: str = ""
+    notes: tuple[str, ...] = ()
+    requirements: tuple[Requirement, ...] = ()
+    """Bound to its tools."""
+    output: OutputType = field(default_factory=OutputType)
+    prompts: Prompts = field(default_factory=Prompts)
+    shares: Shares = SHARES
+    """Who may have how much of the model's window."""
+    summariser: ChatModel | None = None
+    """Sums up what leaves the window; its own model where none is named."""
+    memory_model: ChatModel | None = None
+    """Proposes the working memory; its own model where none is named."""
+    long_term: LongTermMemory | None = None
+    """What outlives its sessions; the tools over it are in its toolset."""
     reports: tuple[str, ...] = field(default=())
     """What a person should know of the rules: which are advisory, which reach no tool."""
 
@@ -62,6 +89,8 @@ class Definition:
             "boundary": self.policy_digest,
             "model": digest(self.model.name),
             "settings": digest(self.settings),
+            "prompts": digest([self.role, self.notes, self.prompts.texts]),
+            "requirements": digest([plain(one) for one in self.requirements]),
             "version": digest(self.version),
             **{f"tool:{tool.name}": digest([tool.spec.description, tool.facts(None).digest]) for tool in self.toolset},
         }
@@ -69,7 +98,12 @@ class Definition:
     @cached_property
     def price(self) -> Price:
         """What its model costs."""
-        return Price(self.model.profile.price)
+        return price_of(self.model)
+
+    @cached_property
+    def tool_tokens(self) -> int:
+        """Tokens that its tools take in a request, estimated."""
+        return tools_tokens(self.toolset.offered(self.toolset.names))
 
     @cached_property
     def rules_text(self) -> str:
@@ -79,12 +113,31 @@ class Definition:
     @cached_property
     def policy_digest(self) -> str:
         """SHA-256 over the rules in force and the limits: what a question names as the policy that asked it."""
-        return digest([[_plain(one) for one in self.constraints], _plain(self.boundary.limits), self.boundary.mode])
+        policy = self.boundary
+        return digest(
+            [
+                [_plain(one) for one in self.constraints],
+                [_plain(policy.limits), _plain(policy.budgets)],
+                _plain(policy.deciders),
+                [policy.mode, policy.provenance, policy.plan, sorted(policy.cleared)],
+                {name: _named(one) for name, one in policy.functions.items()},
+                {kind: _named(one) for kind, one in policy.owners.items()},
+            ]
+        )
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 over all parts: what runs, traces and approvals carry."""
         return digest(dict(self.parts))
+
+    @cached_property
+    def reach(self) -> Reach:
+        """What its tools can do of what may not come together where nobody is asked."""
+        return reach([tool.facts(None) for tool in self.toolset])
+
+    def reach_with(self, label: Label) -> Reach:
+        """The same for a session that has heard something of this label."""
+        return self.reach if label == PLAIN else reach([tool.facts(None) for tool in self.toolset], label)
 
     @cached_property
     def words(self) -> tuple[ToolWords, ...]:
@@ -93,9 +146,18 @@ class Definition:
 
 
 def tool_words(toolset: Toolset) -> tuple[ToolWords, ...]:
-    """Name, description and meanings of every tool."""
+    """Name, description, meanings and declared risk of every tool but the framework's own."""
     return tuple(
-        ToolWords(name=tool.name, description=tool.description, meanings=tool.facts(None).meanings) for tool in toolset
+        ToolWords(
+            name=tool.name,
+            description=tool.description,
+            meanings=tool.facts(None).meanings,
+            risk=tool.risk if isinstance(tool.risk, str) else "",
+        )
+        for tool in toolset
+        if not isinstance(
+            tool, RecallTool | RememberTool | SearchMemoryTool | FixPlanTool | FinalAnswerTool | AskUserTool
+        )
     )
 
 
@@ -122,18 +184,19 @@ def compile_rules(boundary: Boundary, toolset: Toolset) -> tuple[tuple[Constrain
         ConstraintError: for a record that names a tool or an argument nobody has, or whose check is wrong.
     """
     words = tool_words(toolset)
+    shapes = [Shape(tool.facts(None), tool.spec.schema) for tool in toolset if not isinstance(tool, FinalAnswerTool)]
     rules: list[Constraint] = []
-    reports: list[str] = []
+    told: list[str] = []
     for number, rule in enumerate(boundary.constraints, 1):
         made = (
-            bind(parse_rule(rule, now=time.time()), words, author="developer", id=f"c{number}")
+            bind(parse_rule(rule, now=time.time(), tools=words), words, author="developer", id=f"c{number}")
             if isinstance(rule, str)
             else rule
         )
-        reports += _report(made, toolset)
+        told += reports(made, shapes, boundary)
         rules.append(made)
     _refuse_doubled(rules)
-    return tuple(rules), tuple(reports)
+    return tuple(rules), tuple(told)
 
 
 def _refuse_doubled(rules: Iterable[Constraint]) -> None:
@@ -144,45 +207,24 @@ def _refuse_doubled(rules: Iterable[Constraint]) -> None:
         seen.add(rule.id)
 
 
-def _report(rule: Constraint, toolset: Toolset) -> list[str]:
-    if rule.check is None:
-        return [f"{rule.id} {rule.text!r} is advisory: it is shown to the model and cannot be enforced"]
-    problems = check_problems(rule.check)
-    if problems:
-        raise ConstraintError(f"rule {rule.id!r}: {'; '.join(problems)}")
-    for name in rule.tools:
-        if toolset.get(name) is None:
-            raise ConstraintError(f"rule {rule.id!r} names the tool {name!r}, which this agent does not have")
-    argument = rule.bind.get("argument")
-    reached = [tool.name for tool in toolset if _reaches(rule, tool.name, toolset, argument)]
-    if argument is not None and not reached:
-        raise ConstraintError(f"rule {rule.id!r} names the argument {argument!r}, which none of its tools has")
-    if not reached:
-        return [f"{rule.id} {rule.text!r} reaches no tool: none has an argument of that meaning"]
-    return []
-
-
-def _reaches(rule: Constraint, name: str, toolset: Toolset, argument: str | None) -> bool:
-    tool = toolset.get(name)
-    if tool is None or (rule.tools and name not in rule.tools):
-        return False
-    if argument is not None:
-        properties = tool.spec.schema.get("properties", {})
-        return isinstance(properties, Mapping) and argument in properties
-    meaning = rule.bind.get("meaning")
-    return meaning is None or any(selects(meaning, has) for has in tool.facts(None).meanings.values())
-
-
-def check_limits(limits: Limits, model: ChatModel) -> None:
-    """Refuse a limit that could never be kept.
+def check_limits(limits: Limits, model: ChatModel, budgets: Iterable[Budget] = ()) -> None:
+    """Refuse a limit or a budget that could never be kept.
 
     Raises:
         SetupError: code `limits`, for a USD limit on a model whose price is unknown.
     """
-    if limits.usd is not None and model.profile.price is None:
+    price = known_price(model)
+    if limits.usd is not None and price is None:
         raise SetupError(
             f"Limits(usd={limits.usd}) cannot be kept: the price of {model.name} is unknown. Give the model a price,"
             " or limit tokens instead",
+            code="limits",
+        )
+    over = next((one for one in budgets if one.usd is not None), None)
+    if over is not None and price is None:
+        raise SetupError(
+            f"Budget(per={over.per!r}, usd={over.usd}) cannot be kept: the price of {model.name} is unknown. Give the"
+            " model a price, or a budget of tokens instead",
             code="limits",
         )
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from inspect import isawaitable
 from typing import Any, TypeAlias, cast
 
+from backstay.agents.answer import answer_of
 from backstay.agents.capture import capture_rules
 from backstay.agents.definition import Definition, limits_with
 from backstay.agents.guard import RunGuard
@@ -21,20 +21,27 @@ from backstay.agents.journal import Journal
 from backstay.agents.lease import LEASE_SECONDS, Lease, Stop, pulse
 from backstay.agents.loop import close_step, loop
 from backstay.agents.own_tools import RunHost
+from backstay.agents.purse import Purse
+from backstay.agents.questions import Questions
+from backstay.agents.remember import proposed, proposer, written
 from backstay.agents.result import ResultStatus, RunResult
 from backstay.agents.state import CANCELLED, RunState, SessionState
+from backstay.agents.watcher import HALTED
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import Decision, PendingAction
+from backstay.boundary.session_check import refusal
 from backstay.core.context import RunContext
 from backstay.core.errors import AppError, BackstayError, FencedError, SetupError
-from backstay.core.events import Emitter, RunAnswer, RunFinish, RunStart
+from backstay.core.events import Emitter, MemoryWritten, RunAnswer, RunFinish, RunStart
 from backstay.core.ids import new_id, new_span_id
-from backstay.models.model import ChatModel, Price
+from backstay.core.logs import logger
+from backstay.models.model import ChatModel
+from backstay.models.prices import price_of
 from backstay.store.protocol import RunStore
-from backstay.store.records import Body, Fence, Kind, Record, RunRow, RunStatus, Status
+from backstay.store.records import Body, Fence, Kind, Memory, Record, RunRow, RunStatus, Status
 
 Approver: TypeAlias = "Callable[[PendingAction], Awaitable[Decision | None]]"
-_log = logging.getLogger("backstay.agents")
+_log = logger("backstay.agents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,10 +194,15 @@ async def _prepare(row: RunRow, journal: Journal, definition: Definition, given:
         logger=_log,
         emit=emit,
         guard=guard,
-        host=RunHost(journal),
+        host=RunHost(
+            journal,
+            definition.long_term,
+            Questions(journal, definition.boundary, (definition.name,), clock=given.clock, new_id=new_id),
+        ),
         around=definition.chains.tool,
         sleep=given.sleep,
-        result_tokens=min(4_000, definition.model.profile.window // 10),
+        model=(given.model or definition.model).name,
+        result_tokens=min(4_000, (given.model or definition.model).profile.window // 10),
     )
     work = Work(
         definition=definition,
@@ -201,8 +213,11 @@ async def _prepare(row: RunRow, journal: Journal, definition: Definition, given:
         started_at=given.clock(),
         approver=given.approver,
         model=given.model or definition.model,
-        price=Price(given.model.profile.price) if given.model else definition.price,
+        price=price_of(given.model) if given.model else definition.price,
         run=run,
+        purse=Purse(definition.boundary.budgets, journal, definition.name, given.clock)
+        if definition.boundary.budgets
+        else None,
     )
     ctx.deadline = work.started_at + limits.seconds - work.active_seconds
     return work
@@ -235,6 +250,9 @@ async def _work(work: Work, stop: Stop) -> Ending:
     try:
         async with asyncio.timeout(left if left < math.inf else None) as scope:
             stop.arm(scope)
+            unsafe = _unsafe(work)
+            if unsafe is not None:
+                return unsafe
             await capture_rules(work)
             return await loop(work)
     except TimeoutError:
@@ -251,6 +269,15 @@ async def _work(work: Work, stop: Stop) -> Ending:
         ending = Ending(status="cancelled", code=CANCELLED, reason=reason)
         await _despite_cancelling(_give_up(work, ending))
         raise
+
+
+def _unsafe(work: Work) -> Ending | None:
+    """What an earlier run has brought into the session counts like a tool's output."""
+    presence = "attended" if work.approver else (work.run.input.presence if work.run.input else "inbox")
+    if presence != "unattended":
+        return None
+    told = refusal(work.definition.reach_with(work.journal.state.label), presence)
+    return None if told is None else Ending(status="stopped", code="session.unsafe", reason=told)
 
 
 def _out_of_time(work: Work) -> Ending:
@@ -280,11 +307,26 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
     journal, state, ctx, run = work.journal, work.journal.state, work.ctx, work.run
     held = state.held_by(ctx.run_id)
     status: ResultStatus = "waiting" if held and ending.status == "done" else ending.status
+    model = proposer(work) if status in ("done", "waiting") and not ending.is_left else None
+    memory: Memory | None = None
+    if model is None:
+        memory = None if ending.is_left else written(work)
+        await _release(work, ending, status, memory)
+        _tell_answer(work, status)
+    else:
+        await journal.write()  # the answer is out before anybody works on the memory
+        _tell_answer(work, status)
+        try:
+            memory = written(work, *await proposed(work, model))
+        except asyncio.CancelledError:
+            await _despite_cancelling(_release(work, ending, status, written(work)))
+            raise
+        await _release(work, ending, status, memory)
     result: RunResult[Any] = RunResult(
         status=status,
         code=ending.code,
         reason=ending.reason,
-        output=run.output,
+        output=answer_of(work.definition, run),
         run_id=ctx.run_id,
         session_id=ctx.session_id,
         trace_id=ctx.trace_id,
@@ -293,23 +335,12 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
         new_messages=tuple(state.messages[seen:]),
         usage=run.usage,
         cost_usd=run.cost_usd,
+        models=run.models,
         pending=tuple(one for one in state.open.values() if one.run_id == ctx.run_id),
+        artifacts=run.artifacts,
     )
-    row_status: RunStatus = "running" if ending.is_left else status
-    last = Status(
-        status=row_status,
-        code=ending.code,
-        reason=ending.reason,
-        output=run.output,
-        active_seconds=ctx.clock() - work.started_at,
-    )
-    wake_at = min((one.expires_at for one in held), default=None)
-    entries: list[tuple[Kind, Body]] = [("status", last)]
-    if journal.wants_snapshot:
-        entries.insert(0, ("snapshot", state.snapshot()))
-    await journal.release(row_status, *entries, wake_at=wake_at)
-    if run.output is not None and ctx.emit.wants(RunAnswer) and status in ("done", "waiting"):
-        ctx.emit(RunAnswer(*ctx.head(), text=run.output))
+    if memory is not None and ctx.emit.wants(MemoryWritten):
+        ctx.emit(MemoryWritten(*ctx.head(state.seq), memory=memory))
     if ctx.emit.wants(RunFinish):
         ctx.emit(
             RunFinish(
@@ -324,7 +355,30 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
     return result
 
 
-async def told(store: RunStore, row: RunRow) -> RunResult[Any]:
+def _tell_answer(work: Work, status: ResultStatus) -> None:
+    if work.run.output is not None and work.ctx.emit.wants(RunAnswer) and status in ("done", "waiting"):
+        work.ctx.emit(RunAnswer(*work.ctx.head(), text=work.run.output))
+
+
+async def _release(work: Work, ending: Ending, status: ResultStatus, memory: Memory | None) -> None:
+    """Write how the run stands and what is kept of it, and give the session back."""
+    journal, state, ctx = work.journal, work.journal.state, work.ctx
+    if work.purse is not None:
+        await work.purse.give_back()
+    row_status: RunStatus = "running" if ending.is_left else status
+    entries: list[tuple[Kind, Body]] = [("snapshot", state.snapshot())] if journal.wants_snapshot else []
+    if memory is not None:
+        entries.append(("memory", memory))
+    seconds = ctx.clock() - work.started_at
+    last = Status(
+        status=row_status, code=ending.code, reason=ending.reason, output=work.run.output, active_seconds=seconds
+    )
+    wake_at = min((one.expires_at for one in state.held_by(ctx.run_id)), default=None)
+    parked = work.guard.watcher.changes if ending.code == HALTED else None
+    await journal.release(row_status, *entries, ("status", last), wake_at=wake_at, parked=parked)
+
+
+async def told(store: RunStore, row: RunRow, definition: Definition | None = None) -> RunResult[Any]:
     """The result of a run as its journal tells it: for a run that somebody else has driven."""
     state, last, seen = SessionState(row.session_id), Status(status="failed"), RunState(row.run_id)
     after = 0
@@ -339,7 +393,7 @@ async def told(store: RunStore, row: RunRow) -> RunResult[Any]:
         status=status,
         code=last.code,
         reason=last.reason,
-        output=seen.output,
+        output=seen.output if definition is None else answer_of(definition, seen),
         run_id=row.run_id,
         session_id=row.session_id,
         trace_id=row.trace_id,
@@ -348,5 +402,7 @@ async def told(store: RunStore, row: RunRow) -> RunResult[Any]:
         new_messages=(),
         usage=seen.usage,
         cost_usd=seen.cost_usd,
+        models=seen.models,
         pending=tuple(one for one in state.open.values() if one.run_id == row.run_id),
+        artifacts=seen.artifacts,
     )

@@ -6,11 +6,11 @@ What is queued goes out with the next write, in the same transaction. Source: DE
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from backstay.agents.state import SessionState
 from backstay.boundary.actions import PendingAction
-from backstay.core.messages import ToolResult
+from backstay.core.messages import Artifact, ToolResult
 from backstay.store.protocol import RunStore
 from backstay.store.records import AuditRow, Body, Fence, Kind, Record, RunRow
 
@@ -26,6 +26,7 @@ class Queue:
     pending: list[PendingAction]
     outcomes: list[tuple[str, ToolResult]]
     audit: list[AuditRow]
+    files: list[tuple[Artifact, bytes]] = field(default_factory=list)
 
 
 class Journal:
@@ -54,6 +55,7 @@ class Journal:
             pending=queue.pending,
             outcomes=queue.outcomes,
             audit=queue.audit,
+            files=queue.files,
         )
         self._fold(records)
         self._tell()
@@ -72,7 +74,8 @@ class Journal:
             return
         outcomes, queue.outcomes = queue.outcomes, []
         audit, queue.audit = queue.audit, []
-        await self.store.append(self.fence, (), outcomes=outcomes, audit=audit)
+        files, queue.files = queue.files, []
+        await self.store.append(self.fence, (), outcomes=outcomes, audit=audit, files=files)
 
     async def arrivals(self) -> Sequence[Record]:
         """Number what has arrived for this run, fold it, and return it."""
@@ -81,14 +84,16 @@ class Journal:
         self._fold(records)
         return records
 
-    async def release(self, status: str, *entries: tuple[Kind, Body], wake_at: float | None = None) -> None:
+    async def release(
+        self, status: str, *entries: tuple[Kind, Body], wake_at: float | None = None, parked: int | None = None
+    ) -> None:
         """Write the last entries and give the session back, in one transaction where nothing else is queued."""
         queue = self.queue
-        if queue.pending or queue.outcomes or queue.audit:
+        if queue.pending or queue.outcomes or queue.audit or queue.files:
             await self.write()
         records = self._numbered([*self.queue.records, *entries])
         written = [*(record for record, _ in self._later), *records]
-        await self.store.release(self.fence, self.row.run_id, status, written, wake_at=wake_at)
+        await self.store.release(self.fence, self.row.run_id, status, written, wake_at=wake_at, parked=parked)
         self._fold(records)
         self._tell()
 

@@ -6,19 +6,20 @@ Source: DESIGN 4 (fence and lease); SPEC G9.
 from __future__ import annotations
 
 import asyncio
-import logging
+from contextlib import suppress
 from dataclasses import dataclass
 
 from backstay.agents.state import CANCELLED
 from backstay.agents.work import Ending
 from backstay.core.errors import StoreError
+from backstay.core.logs import logger
 from backstay.store.protocol import RunStore
 from backstay.store.records import Fence
 
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = 5.0
 """How often the lease is renewed, and a wish to cancel from another process is noticed."""
-_log = logging.getLogger("backstay.agents")
+_log = logger("backstay.agents")
 
 
 class Stop:
@@ -33,7 +34,8 @@ class Stop:
         if self.ending is None:
             self.ending = ending
             if self._scope is not None:
-                self._scope.reschedule(asyncio.get_running_loop().time())
+                with suppress(RuntimeError):  # a scope that has ended: the run is being closed already
+                    self._scope.reschedule(asyncio.get_running_loop().time())
 
     def arm(self, scope: asyncio.Timeout) -> None:
         """Name the scope that ends when the run is stopped."""

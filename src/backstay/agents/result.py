@@ -7,8 +7,10 @@ from decimal import Decimal
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from backstay.boundary.actions import PendingAction
+from backstay.core.canon import canonical
 from backstay.core.errors import RunError
-from backstay.core.messages import Artifact, Label, Message, Usage
+from backstay.core.messages import Artifact, Json, Label, Message, ModelUse, Usage
+from backstay.core.schema import dump_result
 
 Out = TypeVar("Out", covariant=True)
 ResultStatus: TypeAlias = Literal["done", "waiting", "needs_narrowing", "stopped", "failed", "cancelled"]
@@ -37,9 +39,24 @@ class RunResult(Generic[Out]):
     usage: Usage
     cost_usd: Decimal | None
     """None where a price or a usage is unknown."""
+    models: tuple[ModelUse, ...] = ()
+    """The same for each model that has answered."""
     pending: tuple[PendingAction, ...] = ()
     """What waits for a person, and rules read from chat that want to be confirmed."""
     artifacts: tuple[Artifact, ...] = ()
+    """Files that its tools have made, oldest first. `agent.artifact(one, session=result.session_id)` reads one."""
+
+    @property
+    def output_json(self) -> Json:
+        """The answer as JSON, for programs that do not have its type."""
+        return dump_result(self.output, None)
+
+    @property
+    def output_text(self) -> str:
+        """The answer as words, or as JSON text where it is of another type; empty while there is none."""
+        if self.output is None:
+            return ""
+        return self.output if isinstance(self.output, str) else canonical(self.output_json)
 
     def raise_for_status(self) -> RunResult[Out]:
         """Return the result if the run is done.

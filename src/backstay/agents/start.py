@@ -6,24 +6,31 @@ Source: SPEC G2, G3; DESIGN 2.1.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from inspect import isawaitable
 from typing import Any
 
 from backstay.agents.definition import Definition, check_limits
 from backstay.agents.drive import Given, drive, drive_claimed, told
 from backstay.agents.lease import LEASE_SECONDS
+from backstay.agents.plan_tool import checked
+from backstay.agents.prompts import today
 from backstay.agents.result import RunResult
-from backstay.boundary.judge import Presence
+from backstay.agents.turn import Turn
 from backstay.boundary.policy import Limits
+from backstay.boundary.session_check import refusal
 from backstay.core.canon import freeze
-from backstay.core.context import Principal, RunContext
+from backstay.core.context import RunContext
 from backstay.core.errors import SetupError
 from backstay.core.events import Emitter
+from backstay.core.hiding import hide_json, hide_message
 from backstay.core.ids import new_id, new_trace_id
-from backstay.core.messages import Args, Json, Label, Media, Message, Text
+from backstay.core.messages import Args, Json, Media, Message, Text
+from backstay.core.redaction import hide
+from backstay.memory.estimator import estimate
 from backstay.memory.history import make_valid
+from backstay.memory.window import check_fixed, is_surely_within
 from backstay.store.protocol import RunStore
 from backstay.store.records import ENDED, Input, Record, RunRow
 from backstay.tools.outside import outside_context
@@ -32,32 +39,35 @@ _WAITS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 """Seconds between looks at a session that another run holds; the last goes on."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
-    """What `Agent.run` was asked; its parameters are explained there."""
-
-    input: str | Sequence[Text | Media]
-    session: str | None
-    principal: Principal
-    limits: Limits | None
-    rules: Sequence[str]
-    history: Sequence[Message]
-    label: Label
-    metadata: Args | None
-    presence: Presence
-    dedup: str | None
-
-
 async def start(
     turn: Turn, definition: Definition, store: RunStore, owner: str, given: Given, emit: Emitter
-) -> RunResult[str]:
-    """Make the run's row with its input and drive it.
+) -> RunResult[Any]:
+    """Make the run's row with its input and drive it, inside the middleware around runs.
 
     Raises:
-        SetupError: for an empty input, a rule list that is one text, or a limit that cannot be kept.
+        SetupError: for an empty input, a rule list that is one text, or a limit that cannot be kept; `session.unsafe`
+            for a run that nobody attends and that could do too much.
         StoreError: when the journal cannot be written.
     """
+
+    async def rest(turn: Turn, _ctx: RunContext[Any], /) -> RunResult[Any]:
+        return await _begun(turn, definition, store, owner, given, emit)
+
+    if definition.chains.run is None:
+        return await _begun(turn, definition, store, owner, given, emit)
+    ctx = _before_the_run(turn, definition, given)
+    ctx.emit = emit
+    emit.bind(asyncio.get_running_loop())
+    result: RunResult[Any] = await definition.chains.run(turn, ctx, rest)
+    return result
+
+
+async def _begun(
+    turn: Turn, definition: Definition, store: RunStore, owner: str, given: Given, emit: Emitter
+) -> RunResult[Any]:
+    _refuse_unsafe(turn, definition, given)
     body = await _input(turn, definition, given)
+    _refuse_too_large(body, definition, given)
     row, first = _rows(turn, body, definition, given)
     made, fence = await store.create(row, first, dedup=turn.dedup, claim=(owner, LEASE_SECONDS))
     if fence is None:
@@ -66,32 +76,70 @@ async def start(
     return await drive_claimed(made, fence, store=store, definition=definition, given=given, emit=emit, first=known)
 
 
+def _refuse_unsafe(turn: Turn, definition: Definition, given: Given) -> None:
+    label = turn.label
+    for message in turn.history:
+        label = label.join(message.label)
+    told = refusal(definition.reach_with(label), "attended" if given.approver else turn.presence)
+    if told is not None:
+        raise SetupError(f"the run of agent {definition.name!r} was not started: {told}", code="session.unsafe")
+
+
+def _refuse_too_large(body: Input, definition: Definition, given: Given) -> None:
+    """Refuse what could never fit: instructions, rules and tools that take more than half of the model's window."""
+    window, tools = (given.model or definition.model).profile.window, definition.tool_tokens
+    if is_surely_within(len(body.instructions) + len(definition.rules_text), window // 2 - tools):
+        return
+    system, rules = estimate(body.instructions), estimate(definition.rules_text)
+    told = check_fixed(window, system=system, rules=rules, tools=tools)
+    if told:
+        raise SetupError(f"the run of agent {definition.name!r} was not started: {told}", code="window.fixed")
+
+
 async def _input(turn: Turn, definition: Definition, given: Given) -> Input:
-    if turn.limits is not None:
-        check_limits(turn.limits, given.model or definition.model)
+    if turn.limits is not None or given.model is not None:
+        limits = turn.limits or definition.boundary.limits
+        check_limits(limits, given.model or definition.model, definition.boundary.budgets)
     parts = (Text(text=turn.input),) if isinstance(turn.input, str) else tuple(turn.input)
     if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
         raise SetupError("the input is empty: give the user's words", code="input.empty")
     return Input(
-        message=Message(id=new_id("m"), role="user", parts=parts, label=turn.label),
-        instructions=await _render(turn, definition, given),
-        history=make_valid(turn.history),
+        message=hide_message(Message(id=new_id("m"), role="user", parts=parts, label=turn.label)),
+        instructions=hide(_system_text(await _render(turn, definition, given), turn, definition, given)),
+        task=hide(definition.prompts.task_text(_words(parts), turn.metadata)),
+        history=tuple(map(hide_message, make_valid(turn.history))),
         limits=_changed(turn.limits, definition.boundary.limits),
         presence=turn.presence,
-        metadata=turn.metadata,
-        rules=_stated(turn.rules),
+        metadata=_args(hide_json(turn.metadata)),
+        rules=tuple(map(hide, _stated(turn.rules))),
+        plan=checked(turn.plan, definition.toolset, definition.boundary.plan),
         has_deps=given.deps is not None,
     )
+
+
+def _words(parts: Sequence[Text | Media]) -> str:
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _system_text(instructions: str, turn: Turn, definition: Definition, given: Given) -> str:
+    day = today(given.clock(), turn.principal.zone)
+    return definition.prompts.system_text(definition.role, instructions, definition.notes, day)
 
 
 async def _render(turn: Turn, definition: Definition, given: Given) -> str:
     instructions = definition.instructions
     if isinstance(instructions, str):
         return instructions
-    ctx: RunContext[Any] = outside_context(definition.name, {})
-    ctx.deps, ctx.principal = given.deps, turn.principal
-    said = instructions(ctx)
+    said = instructions(_before_the_run(turn, definition, given))
     return await said if isawaitable(said) else said
+
+
+def _before_the_run(turn: Turn, definition: Definition, given: Given) -> RunContext[Any]:
+    """A context while there is no run yet: nothing can be recalled, asked or kept in it."""
+    ctx: RunContext[Any] = outside_context(definition.name, {})
+    ctx.deps, ctx.principal, ctx.clock, ctx.sleep = given.deps, turn.principal, given.clock, given.sleep
+    ctx.agents, ctx.call = (definition.name,), None
+    return ctx
 
 
 def _rows(turn: Turn, body: Input, definition: Definition, given: Given) -> tuple[RunRow, Record]:
@@ -122,7 +170,7 @@ def _rows(turn: Turn, body: Input, definition: Definition, given: Given) -> tupl
 
 async def _in_turn(
     row: RunRow, definition: Definition, store: RunStore, owner: str, given: Given, emit: Emitter
-) -> RunResult[str]:
+) -> RunResult[Any]:
     looks = 0
     try:
         while True:
@@ -133,7 +181,7 @@ async def _in_turn(
                 return result
             row = await store.run(row.run_id)
             if row.status in ENDED:
-                return await told(store, row)
+                return await told(store, row, definition)
             await given.sleep(_WAITS[min(looks, len(_WAITS) - 1)])
             looks += 1
     except asyncio.CancelledError:
@@ -155,5 +203,8 @@ def _changed(limits: Limits | None, base: Limits) -> Args | None:
         value = getattr(limits, one.name)
         if value != getattr(base, one.name):
             values[one.name] = str(value) if one.name == "usd" and value is not None else value
-    frozen = freeze(values)
-    return frozen if isinstance(frozen, dict) else None
+    return _args(freeze(values))
+
+
+def _args(value: Json) -> Args | None:
+    return value if isinstance(value, Mapping) else None

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, TypeAlias
 
 from backstay.agents.definition import Definition
 from backstay.agents.guard import RunGuard
 from backstay.agents.journal import Journal
+from backstay.agents.offer import Offer, make_offer
+from backstay.agents.purse import Purse
 from backstay.agents.result import ResultStatus
 from backstay.agents.state import RunState
 from backstay.boundary.policy import DEFAULT_USD, Limits
+from backstay.core.canon import digest
 from backstay.core.context import RunContext
-from backstay.core.messages import ToolResult
+from backstay.core.messages import ToolResult, ToolSpec, Usage
 from backstay.memory.block import constraint_block
+from backstay.memory.counting import Calibration, tools_tokens
 from backstay.models.model import ChatModel, Price
+from backstay.models.prices import price_of
 
 Spent: TypeAlias = "tuple[tuple[str, float, float], ...]"
 """What has been used of each limit: name, used, allowed."""
@@ -45,13 +52,23 @@ class Work:
     price: Price
     run: RunState
     """The run's state; the session's state holds the same object until the run has ended."""
+    purse: Purse | None = None
+    """Where the boundary has budgets."""
+    offer: Offer | None = None
+    """What the step at work may do; made anew where a resumed run has open calls."""
     approver: Any = None
     offered: set[str] = field(default_factory=set)
     """Actions that the approver has been shown in this drive."""
     results: dict[int, ToolResult] = field(default_factory=dict)
     """Results of the step at work, by slot, until they are journalled together."""
+    calibration: Calibration = Calibration()
+    """What this drive has learnt of how the provider counts."""
+    estimated: int = 0
+    """Tokens of the next request; 0 where it is so small that nobody has counted."""
     _rules: str = ""
     _rules_version: int = -1
+    _rules_digest: tuple[str, str] = ("", "")
+    _tools: tuple[object, int] = (None, 0)
 
     @property
     def rules(self) -> str:
@@ -63,6 +80,41 @@ class Work:
             self._rules = constraint_block(self.guard.rules)
             self._rules_version = version
         return self._rules
+
+    def offer_of(self, step: int) -> Offer:
+        """What a step of the run may do.
+
+        Raises:
+            RequirementError: when the requirements leave nothing to do, or one of them raises.
+        """
+        state = self.journal.state
+        offer = self.offer = make_offer(self.definition, self.model.profile, self.run, step, state)
+        self.guard.asks = offer.ask
+        return offer
+
+    @property
+    def rules_digest(self) -> str:
+        """SHA-256 of the constraint block."""
+        if self._rules_digest[0] != self.rules or not self._rules_digest[1]:
+            self._rules_digest = (self.rules, digest(self.rules))
+        return self._rules_digest[1]
+
+    @property
+    def window(self) -> int:
+        """Tokens of the model's window, as the estimator counts them."""
+        return int(self.model.profile.window / max(1.0, self.calibration.factor))
+
+    def tool_tokens(self, tools: Sequence[ToolSpec]) -> int:
+        """Tokens of the tools of a request; they seldom change."""
+        if self._tools[0] is not tools:
+            self._tools = (tools, tools_tokens(tools))
+        return self._tools[1]
+
+    def cost_usd(self, asked: ChatModel | None, usage: Usage | None) -> Decimal | None:
+        """What a reply cost: by the price of the model that gave it, nothing where a middleware answered."""
+        if asked is None:
+            return Decimal(0)
+        return (self.price if asked is self.model else price_of(asked)).cost_usd(usage)
 
     @property
     def active_seconds(self) -> float:

@@ -6,6 +6,7 @@ Deciding writes a row; only a process that owns the app executes. Source: SPEC B
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, TypeAlias
 
 from backstay.core.context import Origin, Principal
@@ -13,6 +14,10 @@ from backstay.core.messages import Args, Json, ToolCall
 
 ActionKind: TypeAlias = Literal["approval", "decision", "question", "narrowing", "in_doubt", "deferred"]
 ActionState: TypeAlias = Literal["open", "approved", "refused", "expired", "stale", "done", "in_doubt"]
+
+
+CALLBACK = "callback"
+"""Through what the result of a deferred call comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +36,24 @@ class Decision:
     reason: str = ""
     args: Args | None = None
     """Edited arguments: a new digest, judged anew before anything runs."""
+    trust: bool = False
+    """Whether the destinations of an approved call may be believed for the rest of the session (endorsement)."""
+    answer: Json = None
+    """To a question, or what came of a deferred call; None is no answer, `False`, `0` and an empty text are."""
+    decider: Principal | None = None
+    """Who decided, as a door has authenticated them; None for somebody who has the store in their hands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What it takes to decide an action, as the boundary said when it was asked. See `boundary.deciding`."""
+
+    roles: frozenset[str] = frozenset()
+    """One of these; empty: anybody who may decide at all."""
+    quorum: int = 1
+    """So many different people approve; one refuses."""
+    own: bool = False
+    """Whether who asked for it may approve it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +89,16 @@ class PendingAction:
     asked_at: float
     expires_at: float
     decision: Decision | None = None
+    money: tuple[tuple[str, Decimal], ...] = ()
+    """What the call is worth: currency and sum, for totals over several actions."""
+    needs: Needs = Needs()
+    votes: tuple[Decision, ...] = ()
+    """Approvals so far, where several are needed; the last one is `decision`."""
+
+    @property
+    def wants_answer(self) -> bool:
+        """Whether it is a question that takes an answer, not one about a rule."""
+        return self.kind == "question" and self.call is None and not self.rules
 
     @property
     def holds_run(self) -> bool:

@@ -15,7 +15,7 @@ from backstay.agents.guard import describe
 from backstay.boundary.actions import PendingAction
 from backstay.cli.printing import Printer, away, one_line, when
 from backstay.cli.progress import shown
-from backstay.core.canon import thaw
+from backstay.core.canon import canonical, thaw
 from backstay.core.context import Origin
 from backstay.store.protocol import RunStore
 from backstay.store.records import Input
@@ -36,6 +36,10 @@ class Where:
         """The command that approves and executes."""
         return f"backstay decide {action.id} --approve --execute {self._place()}"
 
+    def answer(self, action: PendingAction) -> str:
+        """The command that answers a question."""
+        return f"backstay decide {action.id} --answer VALUE --execute {self._place()}"
+
     def deny(self, action: PendingAction) -> str:
         """The command that refuses."""
         return f"backstay decide {action.id} --deny --reason TEXT --execute {self._place()}"
@@ -46,6 +50,15 @@ class Where:
 
     def _place(self) -> str:
         return f"--app {shlex.quote(self.app)} --store {shlex.quote(self.store)}"
+
+
+_WHOSE = {
+    "user": "the user's words",
+    "developer": "the agent's instructions",
+    "rule": "a rule of the boundary",
+    "schema": "a choice that the tool itself offers",
+    "person": "a person who decided",
+}
 
 
 async def quotes(store: RunStore, action: PendingAction) -> Mapping[str, str]:
@@ -63,9 +76,14 @@ async def quotes(store: RunStore, action: PendingAction) -> Mapping[str, str]:
 
 def came_from(origin: Origin, texts: Mapping[str, str]) -> str:
     """Where a value came from, with the words around it."""
-    if not origin.trusted or origin.message_id is None:
-        return f"{origin.path} = {one_line(origin.value)}: NOT in the user's words: from a tool or the model"
-    said = f"{origin.path} = {one_line(origin.value)}: the user's words"
+    value = f"{origin.path} = {one_line(origin.value)}"
+    if not origin.trusted:
+        return f"{value}: NAMED BY NOBODY who may be believed: from untrusted text or the model itself"
+    if origin.source.startswith("tool:"):
+        return f"{value}: the result of {origin.source.removeprefix('tool:')} (message {origin.message_id})"
+    said = f"{value}: {_WHOSE.get(origin.source, one_line(origin.source))}"
+    if origin.message_id is None:
+        return said
     text = texts.get(origin.message_id)
     if text is not None and origin.span is not None:
         said += f" {_quoted(text, origin.span)}"
@@ -93,7 +111,11 @@ def what(action: PendingAction) -> str:
 def show_action(out: Printer, action: PendingAction, texts: Mapping[str, str], where: Where | None = None) -> None:
     """Print everything a person needs to decide, and with `where` the commands that do it."""
     now = time.time()
-    title = _TITLES.get(action.kind, action.kind) if action.state == "open" else f"Already {action.state}"
+    title = (
+        ("A question" if action.wants_answer else _TITLES.get(action.kind, action.kind))
+        if action.state == "open"
+        else f"Already {action.state}"
+    )
     out.line(f"{title}: {action.id}", "bold yellow")
     rows = [("action", shown(action.call) if action.call else one_line(action.question))]
     if action.call is not None:
@@ -109,6 +131,10 @@ def show_action(out: Printer, action: PendingAction, texts: Mapping[str, str], w
         rows.append(("means", action.preview))
     if action.kind == "in_doubt":
         rows.append(("question", f"{action.question} --approve: it did; --deny: it did not"))
+    if action.wants_answer and action.choices is not None:
+        rows.append(("choices", one_line(canonical(action.choices))))
+    if action.needs.roles or action.needs.quorum > 1:
+        rows.append(("decided by", _deciders(action)))
     rows += [
         ("for", _who(action)),
         ("state", action.state),
@@ -135,6 +161,16 @@ def _who(action: PendingAction) -> str:
     return one_line(f"{who.tenant}/{who.id}" if who.tenant else who.id) + f" ({who.kind}), run {action.run_id}"
 
 
+def _deciders(action: PendingAction) -> str:
+    needs = action.needs
+    who = " or ".join(sorted(needs.roles)) or "anybody who may decide"
+    if needs.quorum == 1:
+        return who
+    return (
+        f"{needs.quorum} people, each {who}; approved so far by {', '.join(one.by for one in action.votes) or 'none'}"
+    )
+
+
 def _decided(action: PendingAction) -> str:
     decision = action.decision
     assert decision is not None
@@ -150,6 +186,8 @@ def _decided(action: PendingAction) -> str:
 
 def _command_rows(action: PendingAction, where: Where) -> list[tuple[str, str]]:
     """The exact commands that decide an open action, or that execute a decided one."""
+    if action.state == "open" and action.wants_answer:
+        return [("answer", where.answer(action)), ("refuse", where.deny(action))]
     if action.state == "open":
         return [("approve", where.decide(action)), ("refuse", where.deny(action))]
     return [("execute", where.resume(action.run_id))] if action.state in ("approved", "refused") else []
@@ -175,6 +213,9 @@ def action_document(action: PendingAction, where: Where) -> dict[str, Any]:
         "rules": list(action.rules),
         "reason": action.reason,
         "question": action.question,
+        "choices": thaw(action.choices),
+        "needs": {"roles": sorted(action.needs.roles), "quorum": action.needs.quorum, "own": action.needs.own},
+        "votes": [one.by for one in action.votes],
         "preview": action.preview,
         "reversible": action.reversible,
         "asked_at": action.asked_at,
@@ -200,10 +241,13 @@ def _origin_document(origin: Origin) -> dict[str, Any]:
         "message_id": origin.message_id,
         "span": list(origin.span) if origin.span else None,
         "trusted": origin.trusted,
+        "source": origin.source,
     }
 
 
 def _commands(action: PendingAction, where: Where) -> dict[str, str]:
+    if action.state == "open" and action.wants_answer:
+        return {"answer": where.answer(action), "deny": where.deny(action)}
     if action.state == "open":
         return {"approve": where.decide(action), "deny": where.deny(action)}
     return {"execute": where.resume(action.run_id)} if action.state in ("approved", "refused") else {}

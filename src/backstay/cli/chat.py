@@ -19,9 +19,11 @@ import typer
 from backstay.agents import Agent, RunResult
 from backstay.agents.state import SessionState
 from backstay.boundary.actions import Decision, PendingAction
+from backstay.boundary.answers import answer_problems
 from backstay.boundary.constraints import Constraint
 from backstay.cli.actions import Where, quotes, show_action
 from backstay.cli.apps import find_app
+from backstay.cli.decide import answered
 from backstay.cli.driving import Interrupted, until_interrupted, watched
 from backstay.cli.exits import DONE, INTERRUPTED, is_interrupted
 from backstay.cli.options import (
@@ -140,7 +142,7 @@ class _Talk:
         self.last = result
         self._count(result)
         self.progress.end_line()
-        output = result.output or ""
+        output = result.output_text
         if output and self.progress.streamed != output:
             self.out.line(output)
         if is_interrupted(result):
@@ -165,10 +167,14 @@ class _Talk:
 
     async def _ask(self, action: PendingAction) -> Decision | None:
         """Put an action to the person at the terminal, between two steps."""
-        if action.call is None and action.kind == "question":
+        if action.call is None and action.kind == "question" and not action.wants_answer:
+            return None
+        if action.kind == "deferred":
             return None
         self.progress.end_line()
         self.out.line()
+        if action.wants_answer:
+            return await self._answer_question(action)
         show_action(self.out, action, await quotes(self.store, action))
         said = (await _read_line("approve? [y]es / [n]o / [l]ater: ") or "l").strip().lower()
         if said[:1] not in ("y", "n"):
@@ -182,6 +188,28 @@ class _Talk:
             at=time.time(),
             args_digest=action.args_digest,
             reason=reason,
+        )
+
+    async def _answer_question(self, action: PendingAction) -> Decision | None:
+        """Put a question of the model to the person; an answer that does not fit is asked for again."""
+        show_action(self.out, action, {})
+        while True:
+            said = await _read_line("answer (nothing: later): ")
+            if not said:
+                self.out.line("left in the inbox", "dim")
+                return None
+            value = answered(action, said)
+            wrong = answer_problems(action.choices, value)
+            if not wrong:
+                break
+            self.out.line("; ".join(wrong), "red")
+        return Decision(
+            approve=True,
+            by=self.principal.id,
+            via="terminal",
+            at=time.time(),
+            args_digest=action.args_digest,
+            answer=value,
         )
 
     async def _read(self) -> str | None:
@@ -244,6 +272,18 @@ class _Talk:
             counts[message.role] = counts.get(message.role, 0) + 1
         said = ", ".join(f"{count} {role}" for role, count in counts.items()) or "nothing yet"
         self.out.line(f"{len(state.messages)} messages: {said}")
+        log, memory = state.log, state.memory
+        if log.at.folded:
+            self.out.line(f"summary of {log.at.folded} earlier parts: {one_line(log.notes)}", "dim")
+        if memory is None:
+            return
+        self.out.line(f"working memory, by {memory.by}:", "dim")
+        if memory.goal:
+            self.out.line(f"- goal: {one_line(memory.goal)}")
+        for item in memory.todo:
+            self.out.line(f"- to do {item.id}: {one_line(item.text)}")
+        for fact in memory.facts:
+            self.out.line(f"- fact ({fact.source}): {one_line(fact.text)}")
 
     def _trace(self, _text: str) -> None:
         if self.last is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Any
 
 import typer
@@ -34,6 +35,8 @@ from backstay.cli.options import (
 from backstay.cli.printing import Printer
 from backstay.cli.progress import Progress
 from backstay.cli.results import result_document, show_result
+from backstay.core.canon import canonical, freeze
+from backstay.core.context import Principal
 from backstay.core.errors import DecisionError
 from backstay.core.messages import Args, Json
 from backstay.store.protocol import RunStore
@@ -41,7 +44,9 @@ from backstay.store.records import ENDED
 
 
 def decide(
-    action_id: Annotated[str, typer.Argument(metavar="ID", help="The action, as `backstay pending` lists it.")],
+    action_ids: Annotated[
+        list[str], typer.Argument(metavar="ID", help="The actions, as `backstay pending` lists them.")
+    ],
     approve: Annotated[bool, typer.Option("--approve", help="It may happen.")] = False,
     deny: Annotated[bool, typer.Option("--deny", help="It may not.")] = False,
     reason: Annotated[str, typer.Option("--reason", metavar="TEXT", help="Kept, and told to the model.")] = "",
@@ -50,6 +55,15 @@ def decide(
         typer.Option("--edit", metavar="FIELD=VALUE", help="Approve with another value; or a JSON object of them."),
     ] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="WHO", help="Who decides. Default: you.")] = None,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Believe its destinations for the rest of the conversation.")
+    ] = False,
+    answer: Annotated[
+        str | None, typer.Option("--answer", metavar="VALUE", help="To a question: JSON, else taken as text.")
+    ] = None,
+    role: Annotated[
+        list[str] | None, typer.Option("--role", metavar="ROLE", help="A role you decide in; may be repeated.")
+    ] = None,
     execute: Annotated[bool, typer.Option("--execute", help="Drive the run now; needs the app.")] = False,
     app: AppOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -57,24 +71,62 @@ def decide(
     as_json: JsonOption = False,
 ) -> int:
     """Approve or refuse an action. Without --execute the decision is written and nothing runs."""
+    if answer is not None:
+        if approve or deny or edit or trust or len(action_ids) > 1:
+            raise usage("--answer goes with one question and with neither --approve, --deny, --edit nor --trust")
+        approve = True
     if approve == deny:
         raise usage("say either --approve or --deny" + (", not both" if approve else ""))
     if edit and deny:
         raise usage("--edit changes what is approved; it does not go with --deny")
+    if trust and deny:
+        raise usage("--trust believes what is approved; it does not go with --deny")
+    if (edit or trust) and len(action_ids) > 1:
+        raise usage("--edit and --trust are for one action at a time")
     found = find_app(app) if execute else None
     where = Where(app=found.path, store=absolute(store)) if found else where_of(app, store)
-    said = _Said(approve=approve, by=by or local_user(), reason=reason, edit=tuple(edit or ()))
-    return asyncio.run(_decide(action_id, said, found, where, Printer(as_json=as_json), stream))
+    said = _Said(
+        approve=approve,
+        by=by or local_user(),
+        reason=reason,
+        edit=tuple(edit or ()),
+        trust=trust,
+        answer=answer,
+        roles=tuple(role or ()),
+    )
+    out = Printer(as_json=as_json)
+    if len(action_ids) == 1:
+        return asyncio.run(_decide(action_ids[0], said, found, where, out, stream))
+    return asyncio.run(_decide_all(list(dict.fromkeys(action_ids)), said, found, where, out))
 
 
 class _Said:
     """What the person said."""
 
-    def __init__(self, *, approve: bool, by: str, reason: str, edit: Sequence[str]) -> None:
+    def __init__(
+        self,
+        *,
+        approve: bool,
+        by: str,
+        reason: str,
+        edit: Sequence[str],
+        trust: bool,
+        answer: str | None,
+        roles: Sequence[str],
+    ) -> None:
         self.approve = approve
         self.by = by
         self.reason = reason
         self.edit = edit
+        self.trust = trust
+        self.answer = answer
+        self.roles = frozenset(roles)
+
+    def who(self, action: PendingAction) -> Principal | str:
+        """Who decides: whoever has the store in their hands says in which role."""
+        if not self.roles:
+            return self.by
+        return Principal(id=self.by, tenant=action.principal.tenant, kind="developer", roles=self.roles)
 
 
 async def _decide(action_id: str, said: _Said, app: App | None, where: Where, out: Printer, stream: bool | None) -> int:
@@ -93,13 +145,88 @@ async def _written(store: RunStore, action: PendingAction, said: _Said, where: W
     args = edited(action, said.edit) if said.edit else None
     try:
         return await write_decision(
-            store, action, approve=said.approve, by=said.by, via="cli", reason=said.reason, args=args
+            store,
+            action,
+            approve=said.approve,
+            by=said.who(action),
+            via="cli",
+            reason=said.reason,
+            args=args,
+            trust=said.trust,
+            answer=answered(action, said.answer),
         )
     except DecisionError as error:
         if error.code == "action.decided" and action.state == "approved":
             more = f"{error.message}. It has not been executed yet: {where.resume(action.run_id)}"
             raise DecisionError(more, code=error.code) from error
         raise
+
+
+def answered(action: PendingAction, text: str | None) -> Json:
+    """An answer as it was typed: one of the choices as it stands there, JSON where the schema wants that, else text.
+
+    Raises:
+        SetupError: code `cli.usage`, for an action that is no question.
+    """
+    if text is None:
+        return None
+    if not action.wants_answer and action.kind != "narrowing":
+        raise usage(f"{action.id} is no question; decide it with --approve or --deny")
+    choices = action.choices
+    if choices is None or (isinstance(choices, Mapping) and choices.get("type") == "string"):
+        return text
+    if not isinstance(choices, Mapping) and not isinstance(choices, str) and isinstance(choices, Sequence):
+        same = [one for one in choices if one == text or (not isinstance(one, str) and canonical(one) == text)]
+        return same[0] if same else text
+    try:
+        found: Json = freeze(json.loads(text))
+    except ValueError:
+        return text
+    return found
+
+
+async def _decide_all(action_ids: Sequence[str], said: _Said, app: App | None, where: Where, out: Printer) -> int:
+    """Decide several, each by itself: what is wrong with one is said, and the others go on."""
+    documents: list[dict[str, Any]] = []
+    worst = DONE
+    async with opened(where.store) as store:
+        actions = [await store.action(one) for one in action_ids]
+        for action in actions:
+            show_action(out, action, await quotes(store, action))
+            out.line()
+        for line in totals(actions):
+            out.line(line, "bold")
+        for action in actions:
+            try:
+                after = await _written(store, action, said, where)
+                row = await store.run(action.run_id)
+                if app is not None:
+                    await until_interrupted(app.named(row.agent, row.run_id).resume(row.run_id, store=store), out)
+                    after = await store.action(action.id)
+                out.line(f"{after.id} is {after.state}")
+                documents.append({"action": action_document(after, where), "executed": app is not None})
+            except DecisionError as error:
+                out.note(f"error: {error.message}\ncode: {error.code}; backstay explain {error.code}", "red")
+                documents.append({"id": action.id, "error": {"code": error.code, "message": error.message}})
+                worst = DECISION
+    out.document({"decisions": documents, "totals": totals(actions), "exit_code": worst})
+    return worst
+
+
+def totals(actions: Sequence[PendingAction]) -> list[str]:
+    """One line for each tool: how many calls, and how much money of each currency."""
+    counts: dict[str, int] = {}
+    sums: dict[tuple[str, str], Decimal] = {}
+    for action in actions:
+        name = action.call.name if action.call else action.kind
+        counts[name] = counts.get(name, 0) + 1
+        for currency, amount in action.money:
+            sums[name, currency] = sums.get((name, currency), Decimal(0)) + amount
+    return [
+        f"total: {count} of {name}"
+        + "".join(f", {amount} {currency}".rstrip() for (tool, currency), amount in sums.items() if tool == name)
+        for name, count in counts.items()
+    ]
 
 
 def edited(action: PendingAction, given: Sequence[str]) -> Args:
@@ -145,6 +272,9 @@ def _nothing_has_run(out: Printer, action: PendingAction, where: Where) -> int:
     out.line()
     if action.state == "approved":
         out.line(f"{action.id} is approved. NOTHING HAS RUN: whoever brings the app executes it:", "bold")
+    elif action.state == "open":
+        more = action.needs.quorum - len(action.votes)
+        out.line(f"{action.id} has {len(action.votes)} approval(s) and needs {more} more. NOTHING HAS RUN.", "bold")
     else:
         out.line(f"{action.id} is refused. The agent is told when its run is driven:", "bold")
     out.line(f"  {where.resume(action.run_id)}")

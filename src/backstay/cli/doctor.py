@@ -19,6 +19,7 @@ import typer
 
 from backstay.agents import Agent
 from backstay.cli.apps import find_app
+from backstay.cli.declarations import advices, declared, told
 from backstay.cli.exits import DONE, FAILED
 from backstay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, absolute
 from backstay.cli.printing import Printer
@@ -41,6 +42,8 @@ class Finding:
     about: str
     verdict: Verdict
     text: str
+    facts: Mapping[str, Any] | None = None
+    """The same as data, for programs."""
 
 
 def doctor(
@@ -57,8 +60,13 @@ def doctor(
             found += _agent(agent, prod, absolute(store))
     for one in found:
         out.line(f"{one.verdict:<5}  {one.about}: {one.text}", _STYLES[one.verdict])
-    out.document([{"about": one.about, "verdict": one.verdict, "text": one.text} for one in found])
+    out.document([_document(one) for one in found])
     return FAILED if any(one.verdict == "wrong" for one in found) else DONE
+
+
+def _document(one: Finding) -> dict[str, Any]:
+    more = {} if one.facts is None else {"facts": one.facts}
+    return {"about": one.about, "verdict": one.verdict, "text": one.text, **more}
 
 
 def _python() -> Iterator[Finding]:
@@ -155,6 +163,9 @@ def _agent(agent: Agent[Any], prod: bool, store: str) -> Iterator[Finding]:
         yield Finding(
             about=about, verdict="wrong", text="names no model of its own: the embedded one is for trying out"
         )
+    if definition.reach.is_unsafe:
+        text = f"runs with presence='unattended' are refused: {definition.reach.told}"
+        yield Finding(about=about, verdict="note", text=text)
     for report in definition.reports:
         yield Finding(about=about, verdict="note", text=report)
     if prod and store == "memory:" and any(tool.is_hidden for tool in definition.toolset):
@@ -164,18 +175,7 @@ def _agent(agent: Agent[Any], prod: bool, store: str) -> Iterator[Finding]:
 
 
 def _tool(tool: Tool) -> Iterator[Finding]:
-    about = f"tool {tool.name}"
-    if tool.risk is None:
-        yield Finding(about=about, verdict="note", text="declares no risk and counts as write")
-    if not tool.is_hidden and not any(
-        word in tool.description.lower() for word in ("use it", "use this", "用于", "当")
-    ):
-        yield Finding(about=about, verdict="note", text="its description does not say when to use it")
-    properties = tool.spec.schema.get("properties", {})
-    silent = (
-        [name for name, one in properties.items() if isinstance(one, Mapping) and not one.get("description")]
-        if isinstance(properties, Mapping)
-        else []
-    )
-    if silent:
-        yield Finding(about=about, verdict="note", text=f"without description: {', '.join(silent)}")
+    about, facts = f"tool {tool.name}", declared(tool)
+    yield Finding(about=about, verdict="ok", text=told(facts), facts=facts)
+    for advice in advices(tool, facts):
+        yield Finding(about=about, verdict="note", text=advice)

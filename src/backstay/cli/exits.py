@@ -20,7 +20,7 @@ EPILOG = "\n".join(
         "\b",
         "Exit codes:",
         "  0    done",
-        "  1    the run failed, stopped or was cancelled",
+        "  1    the run failed, stopped or was cancelled; boundary replay found differences",
         "  2    usage or set-up: a bad app path, an unknown option, model or id",
         "  3    waiting for a person",
         "  4    a decision that cannot stand: decided already, expired, changed, tampered with",
@@ -29,7 +29,7 @@ EPILOG = "\n".join(
     ]
 )
 _OF_STATUS = {"done": DONE, "waiting": WAITING, "needs_narrowing": WAITING}
-_NO_FAULT_OF_THE_STORE = frozenset({"store.url", "store.missing", "store.id"})
+_NO_FAULT_OF_THE_STORE = frozenset({"store.url", "store.missing", "store.id", "session.owner"})
 
 
 def of_result(result: RunResult[Any]) -> int:

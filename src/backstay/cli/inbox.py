@@ -17,8 +17,19 @@ from backstay.boundary.actions import ActionState, PendingAction
 from backstay.cli.actions import Where, action_document, what
 from backstay.cli.apps import ENV, find_app
 from backstay.cli.exits import DONE
-from backstay.cli.options import DEFAULT_STORE, AppOption, JsonOption, StoreOption, absolute, opened, usage
+from backstay.cli.options import (
+    DEFAULT_STORE,
+    AppOption,
+    AsOption,
+    JsonOption,
+    StoreOption,
+    absolute,
+    opened,
+    principal_asked,
+    usage,
+)
 from backstay.cli.printing import Printer, away, when
+from backstay.core.context import Principal
 
 STATES = get_args(ActionState)
 PLACEHOLDER = "APP"
@@ -35,18 +46,20 @@ def pending(
     state: Annotated[str, typer.Option("--state", help=f"One of {', '.join(STATES)}, or all.")] = "open",
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Rows of a page.")] = 50,
     after: Annotated[str, typer.Option("--after", metavar="ID", help="Go on after this id.")] = "",
+    as_: AsOption = None,
     app: AppOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """List what waits for a person; with --state approved, what was decided and nobody has executed yet."""
     if state not in ("all", *STATES):
         raise usage(f"--state {state!r}: expected one of {', '.join(STATES)} or all")
-    return asyncio.run(_pending(where_of(app, store), state, limit, after, Printer(as_json=as_json)))
+    who = principal_asked(as_)
+    return asyncio.run(_pending(where_of(app, store), who, state, limit, after, Printer(as_json=as_json)))
 
 
-async def _pending(where: Where, state: str, limit: int, after: str, out: Printer) -> int:
+async def _pending(where: Where, who: Principal | None, state: str, limit: int, after: str, out: Printer) -> int:
     async with opened(where.store) as store:
-        rows = await store.pending(state="" if state == "all" else state, after=after, limit=limit)
+        rows = await store.pending(principal=who, state="" if state == "all" else state, after=after, limit=limit)
     following = rows[-1].id if len(rows) == limit else None
     out.document({"pending": [action_document(one, where) for one in rows], "after": following})
     if rows:

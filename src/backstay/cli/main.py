@@ -14,10 +14,26 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from backstay.cli import audit, chat, decide, doctor, explain, inbox, model, resume, run, trace
+from backstay.cli import (
+    audit,
+    boundary,
+    chat,
+    decide,
+    doctor,
+    explain,
+    halt,
+    inbox,
+    memory,
+    model,
+    replay,
+    resume,
+    run,
+    trace,
+)
 from backstay.cli.exits import DONE, EPILOG, FAILED, INTERRUPTED, USAGE, of_error
 from backstay.cli.printing import clean
 from backstay.core.errors import BackstayError
+from backstay.core.redaction import redact
 
 DEBUG = "BACKSTAY_DEBUG"
 
@@ -52,9 +68,13 @@ app.command("chat")(chat.chat)
 app.command("pending")(inbox.pending)
 app.command("decide")(decide.decide)
 app.command("resume")(resume.resume)
+app.command("halt")(halt.halt)
 app.add_typer(trace.app, name="trace")
 app.add_typer(audit.app, name="audit")
+app.add_typer(boundary.app, name="boundary")
+boundary.app.command("replay")(replay.replay)
 app.command("doctor")(doctor.doctor)
+app.add_typer(memory.app, name="memory")
 app.add_typer(model.app, name="model")
 app.command("explain")(explain.explain)
 
@@ -90,6 +110,7 @@ def _told(args: list[str], message: str, code: str, exit_code: int, error: BaseE
     """Say what went wrong; a traceback only where BACKSTAY_DEBUG=1 asks for it."""
     if os.environ.get(DEBUG) == "1":
         traceback.print_exception(error)
+    message = redact(message)
     sys.stderr.write(f"error: {clean(message)}\ncode: {code}; backstay explain {code}\n")
     if "--json" in args:
         document = {"error": {"code": code, "message": message}, "exit_code": exit_code}

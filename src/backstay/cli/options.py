@@ -28,6 +28,12 @@ AppOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--app", metavar="APP", help="module:attribute or path/file.py[:attribute]; else BACKSTAY_APP."),
 ]
+AsOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--as", metavar="[TENANT/]ID[:kind]", help="What this principal may see. Default: all that is in the store."
+    ),
+]
 ModelOption: TypeAlias = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="provider:model in place of the agent's own."),
@@ -68,7 +74,7 @@ def local_user() -> str:
 
 
 def principal_of(text: str | None) -> Principal:
-    """Read `ID[:kind]`; without it the user of this machine, as a developer.
+    """Read `[TENANT/]ID[:kind]`; without it the user of this machine, as a developer.
 
     Raises:
         SetupError: code `principal.kind`.
@@ -77,14 +83,21 @@ def principal_of(text: str | None) -> Principal:
         return Principal(id=local_user(), kind="developer")
     name, colon, kind = text.rpartition(":")
     if not colon:
-        return Principal(id=text, kind="developer")
+        name, kind = text, "developer"
+    tenant, _, id_ = name.rpartition("/")
     for known in get_args(PrincipalKind):
-        if kind == known and name:
-            return Principal(id=name, kind=known)
+        if kind == known and id_:
+            return Principal(id=id_, tenant=tenant, kind=known)
     raise SetupError(
-        f"--as {text!r}: {kind!r} is no kind of person; write ID or ID:{'|'.join(get_args(PrincipalKind))}",
+        f"--as {text!r}: {kind!r} is no kind of person; write ID or ID:{'|'.join(get_args(PrincipalKind))}, with"
+        " TENANT/ before the ID of a tenant's own",
         code="principal.kind",
     )
+
+
+def principal_asked(text: str | None) -> Principal | None:
+    """Whom a listing is for; None, which is whoever may read the file, where `--as` is left out."""
+    return principal_of(text) if text else None
 
 
 def absolute(store: str) -> str:

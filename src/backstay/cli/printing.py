@@ -19,14 +19,15 @@ from rich.console import Console
 from rich.text import Text
 
 from backstay.core.messages import Usage
+from backstay.core.redaction import hide
 
 _UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _GAP = "  "
 
 
 def clean(text: str) -> str:
-    """Spell out control, bidirectional and invisible characters; tabs and line ends stay."""
-    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+    """Spell out control, bidirectional and invisible characters; tabs and line ends stay. No credential is shown."""
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found.group()):04x}", hide(text))
 
 
 def one_line(text: str, limit: int = 300) -> str:
@@ -125,7 +126,7 @@ class Printer:
     def document(self, value: Any) -> None:
         """Write one JSON document, if JSON was asked for."""
         if self.as_json:
-            sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2, default=_plain) + "\n")
+            sys.stdout.write(hide(json.dumps(value, ensure_ascii=False, indent=2, default=_plain)) + "\n")
 
 
 def _columns(cells: Sequence[str], widths: Sequence[int]) -> str:

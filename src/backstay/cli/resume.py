@@ -85,7 +85,7 @@ class _Resume:
                 return result
             row = await store.run(run_id)
             if row.status in ENDED:
-                return await told(store, row)
+                return await told(store, row, agent.definition)
             if time.monotonic() > until:
                 raise FencedError(f"run {run_id} is driven by another process, or queued behind one", code="run.held")
             if not has_said:

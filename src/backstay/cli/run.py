@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ import typer
 from backstay.agents import Agent
 from backstay.cli.actions import Where
 from backstay.cli.apps import ENV, find_app
+from backstay.cli.artifacts import check_folder, save_files
 from backstay.cli.driving import Interrupted, until_interrupted, watched
 from backstay.cli.exits import INTERRUPTED, of_result
 from backstay.cli.options import (
@@ -50,6 +52,9 @@ def run(
     base_url: AddressOption = None,
     stream: StreamOption = None,
     as_json: JsonOption = False,
+    save: Annotated[
+        Path | None, typer.Option("--save-artifacts", metavar="DIR", help="Write the files that tools made into DIR.")
+    ] = None,
 ) -> int:
     """Ask an agent one thing and print each tool call, the answer, what it cost and what waits for a person.
 
@@ -61,7 +66,7 @@ def run(
     where = Where(app=app.path, store=absolute(store))
     out = Printer(as_json=as_json)
     options = {"session": session, "principal": principal, "dedup": dedup, "model": model_of(model, base_url)}
-    return asyncio.run(_run(app.one(), text, where, out, stream, options))
+    return asyncio.run(_run(app.one(), text, where, out, stream, save, options))
 
 
 def _app_and_input(words: list[str]) -> tuple[str | None, str]:
@@ -78,16 +83,25 @@ def _app_and_input(words: list[str]) -> tuple[str | None, str]:
 
 
 async def _run(
-    agent: Agent[Any], text: str, where: Where, out: Printer, stream: bool | None, options: dict[str, Any]
+    agent: Agent[Any],
+    text: str,
+    where: Where,
+    out: Printer,
+    stream: bool | None,
+    save: Path | None,
+    options: dict[str, Any],
 ) -> int:
+    if save is not None:
+        check_folder(save)
     async with opened(where.store, must_exist=False) as store, watched(store, out, stream=stream) as progress:
         try:
             result = await until_interrupted(agent.run(text, store=store, **options), out)
         except Interrupted:
             out.note("interrupted before the run was at work; the input is withdrawn")
             return INTERRUPTED
+        saved = await save_files(store, result, save) if save is not None else {}
         if out.as_json:
             code = of_result(result)
-            out.document({**result_document(result, where, progress), "exit_code": code})
+            out.document({**result_document(result, where, progress, saved), "exit_code": code})
             return code
-        return await show_result(out, store, result, where, progress)
+        return await show_result(out, store, result, where, progress, saved)

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from backstay.cli.exits import DONE
-from backstay.cli.options import DEFAULT_STORE, JsonOption, StoreOption, opened
+from backstay.cli.options import DEFAULT_STORE, AsOption, JsonOption, StoreOption, opened, principal_asked
 from backstay.cli.printing import Printer, money, one_line, took, when
+from backstay.core.context import Principal
 from backstay.core.errors import NotFoundError
 from backstay.store.protocol import RunStore
 from backstay.store.records import SpanRow
@@ -24,16 +25,18 @@ app = typer.Typer(help="What runs did: tokens, cost, calls.", no_args_is_help=Tr
 def list_traces(
     limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="Traces of a page.")] = 20,
     after: Annotated[str, typer.Option("--after", metavar="TRACE", help="Go on after this trace.")] = "",
+    as_: AsOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> int:
     """List traces, newest first."""
-    return asyncio.run(_list(limit, after, store, Printer(as_json=as_json)))
+    return asyncio.run(_list(principal_asked(as_), limit, after, store, Printer(as_json=as_json)))
 
 
-async def _list(limit: int, after: str, place: str, out: Printer) -> int:
+async def _list(who: Principal | None, limit: int, after: str, place: str, out: Printer) -> int:
     async with opened(place) as store:
-        rows = [await _as_it_stands(store, one) for one in await store.traces(after=after, limit=limit)]
+        found = await store.traces(principal=who, after=after, limit=limit)
+        rows = [await _as_it_stands(store, one) for one in found]
     following = rows[-1].trace_id if len(rows) == limit else None
     out.document({"traces": [span_document(one) for one in rows], "after": following})
     if not rows:
@@ -79,16 +82,17 @@ async def _as_it_stands(store: RunStore, root: SpanRow) -> SpanRow:
 @app.command("show")
 def show_trace(
     trace_or_run: Annotated[str, typer.Argument(metavar="TRACE_OR_RUN_ID", help="A trace's or a run's id.")],
+    as_: AsOption = None,
     store: StoreOption = DEFAULT_STORE,
     as_json: JsonOption = False,
 ) -> int:
     """Show one trace as a tree: each drive of the run, its model requests and its tool calls."""
-    return asyncio.run(_show(trace_or_run, store, Printer(as_json=as_json)))
+    return asyncio.run(_show(trace_or_run, principal_asked(as_), store, Printer(as_json=as_json)))
 
 
-async def _show(wanted: str, place: str, out: Printer) -> int:
+async def _show(wanted: str, who: Principal | None, place: str, out: Printer) -> int:
     async with opened(place) as store:
-        rows = await store.spans(wanted)
+        rows = await store.spans(wanted, principal=who)
     if not rows:
         raise NotFoundError(f"no trace and no traced run {wanted!r} in this store")
     out.document({"trace_id": rows[0].trace_id, "spans": [span_document(one) for one in rows]})
@@ -122,8 +126,14 @@ def _cells(row: SpanRow, depth: int, began: float) -> list[str]:
         f"{row.usage.total_tokens:,}" if row.kind != "tool" else "",
         money(row.cost_usd) if row.kind == "run" or row.cost_usd is not None else "",
         _status(row),
-        one_line(row.input, 200) or (f"→ {one_line(row.output, 120)}" if row.kind == "model" else ""),
+        _told(row),
     ]
+
+
+def _told(row: SpanRow) -> str:
+    """Arguments or input, what a model said where there are none, and which rules had something to say of a call."""
+    said = one_line(row.input, 200) or (f"→ {one_line(row.output, 120)}" if row.kind == "model" else "")
+    return f"{said} · {', '.join(row.rules)}" if row.rules else said
 
 
 def _status(row: SpanRow) -> str:
@@ -165,6 +175,7 @@ def span_document(row: SpanRow) -> dict[str, Any]:
         "ok": row.ok,
         "code": row.code,
         "via": row.via,
+        "rules": list(row.rules),
         "input": row.input,
         "input_digest": row.input_digest,
         "output": row.output,

@@ -12,10 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from logging import Logger
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from backstay.core.canon import EMPTY
-from backstay.core.messages import PLAIN, Args, Json, Label, Risk, ToolCall, ToolResult
+from backstay.core.files import File
+from backstay.core.messages import PLAIN, Args, Artifact, Json, Label, Risk, ToolCall, ToolResult
 
 D = TypeVar("D")
 I = TypeVar("I", contravariant=True)  # noqa: E741  (input of a link in a middleware chain)
@@ -40,6 +41,11 @@ class Principal:
     zone: str = "UTC"
     """IANA time zone in which days begin and end for this person."""
 
+    @property
+    def key(self) -> str:
+        """`tenant/id`, a slash in the tenant escaped: what is kept for a person is kept under it."""
+        return f"{self.tenant.replace('%', '%25').replace('/', '%2F')}/{self.id}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolFacts:
@@ -60,6 +66,8 @@ class ToolFacts:
     """Argument → meaning, such as `money:EUR`, `quantity:days`, `id:order`, `date_range:start`."""
     label: Label = PLAIN
     field_labels: Mapping[str, Label] = EMPTY
+    constants: Mapping[str, frozenset[str]] = EMPTY
+    """Argument → the texts that its schema itself names: enum values, constants, defaults. They are the developer's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +82,23 @@ class Origin:
     span: tuple[int, int] | None
     """Characters of that message's text, end excluded."""
     trusted: bool
+    source: str = ""
+    """Whose word it is: `user`, `developer`, `rule`, `schema`, `person`, or `tool:NAME` for a field of a result."""
+
+
+class Reserve(NamedTuple):
+    """An amount to hold in the ledger before a call runs."""
+
+    key: str
+    """`session:RULE`, or `day:…` for what all sessions of a store share."""
+    amount: Decimal
+    cap: Decimal | None = None
+    """What the key may hold with it; None: it is only counted."""
+
+
+def is_shared(key: str) -> bool:
+    """Whether all sessions of a store spend from the same key of the ledger."""
+    return key.startswith("day:")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,8 +115,10 @@ class Verdict:
     code: str = ""
     message: str = ""
     origins: tuple[Origin, ...] = ()
-    reserve: tuple[tuple[str, Decimal], ...] = ()
-    """Amounts to hold in the ledger before the effect, by key."""
+    reserve: tuple[Reserve, ...] = ()
+    """Amounts to hold in the ledger before the call runs."""
+    plan: int = 0
+    """Number of the step of the plan that the call is; 0 for none."""
 
 
 class Guard(Protocol):
@@ -107,6 +134,14 @@ class Guard(Protocol):
 
     async def finish(self, verdict: Verdict, tool: ToolFacts, result: ToolResult, attempt: int, last: bool) -> None:
         """Record the outcome of an attempt; the last one commits or releases what was reserved."""
+        ...
+
+    async def halted(self, tool: str = "") -> ToolResult | None:
+        """What becomes of a call, or of a request to the model, that somebody has halted; None if it may begin."""
+        ...
+
+    async def defer(self, verdict: Verdict, tool: ToolFacts, action_id: str, expires_at: float) -> ToolResult:
+        """Queue the row that waits for what comes of a call that was handed on, and return the result that says so."""
         ...
 
     async def hold(self, verdict: Verdict, tool: ToolFacts, preview: str, reversible: bool) -> ToolResult:
@@ -131,6 +166,18 @@ class Host(Protocol):
 
     async def spawn(self, task: object) -> ToolResult:
         """Run a sub-agent's task."""
+        ...
+
+    def sign(self, token: str) -> str:
+        """What the other side has to bring back with a deferred call's result."""
+        ...
+
+    def attach(self, file: File, label: Label) -> Artifact:
+        """Keep a file that a tool has made; it is durable with the call's result."""
+        ...
+
+    async def artifact(self, ref: str) -> tuple[Artifact, bytes]:
+        """A file of this session by its handle. Raises `ToolInputError` for any other."""
         ...
 
 
@@ -192,8 +239,14 @@ class RunContext(Generic[D]):
     """Waits so many seconds; cancellable."""
     result_tokens: int = 4_000
     """How much of a result a model is shown at once, in tokens."""
+    model: str = ""
+    """Name of the model that the run asks; empty outside one and in the context of a tool's call."""
     nested: int = 0
     """Calls that this call's body has made itself, counted to tell their effects apart."""
+    label: Label = PLAIN
+    """Of the files that this call has opened; its result carries it."""
+    attached: tuple[File, ...] = ()
+    """Files that this call has attached to its result."""
 
     @property
     def agent(self) -> str:
@@ -213,6 +266,22 @@ class RunContext(Generic[D]):
             self.clock(),
             seq,
         )
+
+    def attach(self, file: File) -> str:
+        """Attach a file to this call's result and return its handle."""
+        self.attached += (file,)
+        return file.ref
+
+    async def open(self, file: File) -> bytes:
+        """Read the bytes that a handle in a tool's arguments stands for; files among the arguments are opened already.
+
+        Raises:
+            ToolInputError: when this conversation has no such file.
+        """
+        if not file.is_open:
+            file.fill(*await self.host.artifact(file.ref))
+        self.label = self.label.join(file.label)
+        return file.data
 
     def child(self, *, call: ToolCall, span_id: str, key: str | None) -> RunContext[D]:
         """The context of one call in this run."""

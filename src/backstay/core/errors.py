@@ -5,6 +5,9 @@
     │   ├── ToolDefinitionError    a function or class that cannot become a tool
     │   ├── ConstraintError        a rule that cannot be read or bound
     │   ├── MemoryConfigError      a memory that could never hold what it must
+    │   ├── TemplateError          a prompt template that cannot be used, or data that does not fit it
+    │   ├── RequirementError       a requirement that cannot be kept, or requirements that leave nothing to do
+    │   ├── OutputError            an output type that no model can be held to, or an answer that is not of it
     │   └── AppError               an app path, an agent name, a model name that leads nowhere
     ├── ToolError                  a tool could not do it; `retryable`, `fatal`, `applied` are its own word
     │   └── ToolInputError         the arguments are wrong; the model mends them
@@ -74,6 +77,24 @@ class MemoryConfigError(SetupError):
     """A memory whose settings could never hold what it must hold."""
 
     default_code = "memory.config"
+
+
+class TemplateError(SetupError):
+    """A prompt template that cannot be used, or data that does not fit it; names template, field and type."""
+
+    default_code = "template.invalid"
+
+
+class RequirementError(SetupError):
+    """A requirement that cannot be kept: an unknown target, numbers that contradict each other, a rule that raises."""
+
+    default_code = "requirement.invalid"
+
+
+class OutputError(SetupError):
+    """An output type that no model can be held to, or an answer that is not of it; the model is told the latter."""
+
+    default_code = "output.invalid"
 
 
 class AppError(SetupError):

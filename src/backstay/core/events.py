@@ -8,7 +8,8 @@
 | `model.start` | a request goes out | `request` |
 | `model.delta` | a piece of a reply (provisional: a new attempt discards it) | `delta` |
 | `model.retry` | a further attempt follows | `error`, `code` |
-| `model.reply` | the whole reply is journalled | `reply`, `seconds`, `cost_usd` |
+| `model.fallback` | a model could not answer and another is asked | `model`, `next`, `error`, `code` |
+| `model.reply` | the whole reply is journalled | `reply`, `seconds`, `cost_usd`, `model` |
 | `model.error` | no attempt succeeded | `error`, `code` |
 | `tool.start` | a call enters the pipeline, once | `call` |
 | `tool.retry` | a further attempt follows | `call`, `error` |
@@ -16,6 +17,9 @@
 | `tool.finish` | the call left the pipeline, once, refusals included | `call`, `result` |
 | `boundary.verdict` | the boundary has spoken | `verdict` |
 | `constraint.proposed` | a rule was read out of the user's words | `constraint` |
+| `memory.trim` | results of old units are shown cut from now on | `first`, `end`, `before`, `after` |
+| `memory.fold` | old units stand in the summary from now on | the same, `by`, `notes`, `usage` |
+| `memory.written` | the working memory was rewritten at the end of a run | `memory` |
 | `action.asked` / `action.decided` / `action.done` | the life of a pending action | `action` |
 
 Source: SPEC G7.
@@ -25,7 +29,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -33,9 +36,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, TypeAlias
 
+from backstay.core.logs import logger
 from backstay.core.messages import Delta, ModelReply, ModelRequest, ToolCall, ToolResult, Usage
 
-_log = logging.getLogger("backstay.events")
+_log = logger("backstay.events")
 
 
 @dataclass(slots=True)
@@ -95,6 +99,8 @@ class ModelStart(Event):
     name: ClassVar[str] = "model.start"
     request: ModelRequest
     model: str
+    rules_digest: str = ""
+    """SHA-256 of the constraint block that stands in the request."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -116,6 +122,17 @@ class ModelRetry(Event):
 
 
 @dataclass(slots=True, kw_only=True)
+class ModelFallback(Event):
+    """A model could not answer, after all its attempts, and another is asked."""
+
+    name: ClassVar[str] = "model.fallback"
+    model: str
+    next: str
+    error: str
+    code: str
+
+
+@dataclass(slots=True, kw_only=True)
 class ModelAnswered(Event):
     """The whole reply is journalled."""
 
@@ -123,6 +140,8 @@ class ModelAnswered(Event):
     reply: ModelReply
     seconds: float
     cost_usd: Decimal | None
+    model: str = ""
+    """The model that was asked and has answered, one of a fallback's; empty where a middleware answered instead."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -195,6 +214,46 @@ class ConstraintProposed(Event):
 
     name: ClassVar[str] = "constraint.proposed"
     constraint: Any
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryTrim(Event):
+    """Results of old units are shown cut from now on; `recall` reads them."""
+
+    name: ClassVar[str] = "memory.trim"
+    first: int
+    """Number of the first unit, counted over the whole session."""
+    end: int
+    """Number of the first unit after them."""
+    before: int
+    """Estimated tokens of history and results as they were shown, and as they are shown now."""
+    after: int
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryFold(Event):
+    """Old units stand in the summary from now on. Fields as for `memory.trim`."""
+
+    name: ClassVar[str] = "memory.fold"
+    first: int
+    end: int
+    before: int
+    after: int
+    by: str
+    """`model`, or `rules` where there was none or it failed."""
+    notes: str
+    """The whole summary now."""
+    usage: Usage
+    """Of the hidden requests; part of the run's usage."""
+
+
+@dataclass(slots=True, kw_only=True)
+class MemoryWritten(Event):
+    """The working memory was rewritten at the end of a run."""
+
+    name: ClassVar[str] = "memory.written"
+    memory: Any
+    """A `Memory` record, whole; `by` says who proposed it."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Literal, NamedTuple, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -81,7 +82,9 @@ class ToolCall:
     slot: int = 0
     """Place of the call in its run, counted from 1 in model order. With the run's id it names the effect."""
     raw: str | None = None
-    """The arguments as the model wrote them, where they were not a JSON object."""
+    """The arguments as the model wrote them, where they were not a JSON object. Such a call never runs."""
+    mended: str | None = None
+    """The same where they were broken and could be read in one way only: `args` is that reading, and the call runs."""
     proposed: bool = False
     """True for the real call behind a `propose_action`: the only way to reach a high tool."""
 
@@ -117,7 +120,18 @@ class ToolResult:
     """`run:slot`, present when `summary` was cut: `recall(ref)` reads the rest."""
     artifacts: tuple[Artifact, ...] = ()
     label: Label = PLAIN
+    """Of the message: the join over all that is in it."""
+    labels: tuple[tuple[str, Label], ...] = ()
+    """Labels of single fields of `data` by path, dotted, list items without number; the rest of `data` is plain. Empty:
+    `label` is every field's."""
     via: Via = "ran"
+    applied: bool | None = None
+    """Of a failed call: False where it is sure that nothing has happened outside."""
+
+    @property
+    def is_void(self) -> bool:
+        """Whether it is sure that the call has done nothing: it was refused or held, or failed before its effect."""
+        return self.via in ("refused", "held") or (not self.ok and self.applied is False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +202,28 @@ class Usage:
             output_tokens=self.output_tokens + other.output_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUse:
+    """What a run has used of one model."""
+
+    model: str
+    """`provider:model` as the replies name it."""
+    requests: int
+    usage: Usage
+    cost_usd: Decimal | None
+    """None where a price or a usage is unknown."""
+
+    def more(self, usage: Usage | None, cost_usd: Decimal | None) -> ModelUse:
+        """The same with one more request."""
+        known = self.cost_usd is not None and cost_usd is not None
+        return ModelUse(
+            model=self.model,
+            requests=self.requests + 1,
+            usage=self.usage if usage is None else self.usage + usage,
+            cost_usd=self.cost_usd + cost_usd if known else None,  # type: ignore[operator]  # known says both are there
         )
 
 

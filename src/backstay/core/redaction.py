@@ -11,8 +11,9 @@ import hmac
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
+from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 from backstay.core.messages import Json
@@ -35,7 +36,12 @@ _SHAPES = (
 """Shapes of credentials. Each begins at a border: `risk-assessment-of-x` holds none, and no text takes long to scan."""
 
 _registered: dict[str, str] = {}
-"""Form → mark, longest form first: one secret may stand inside another."""
+"""Form → mark, longest form first: one secret may stand inside another. Replaced, never changed: threads read it."""
+_MIN_CHARS = 6
+_MANY = 1_000
+"""Forms from which on a text is not searched for each of them, but for how any of them begins."""
+_heads: dict[str, list[str]] = {}
+"""The first characters of forms → the forms; only used where there are many."""
 
 
 def register_secret(value: str) -> None:
@@ -47,13 +53,45 @@ def register_secret(value: str) -> None:
     Raises:
         ValueError: for a value under 6 characters, which would stand in ordinary text.
     """
-    if len(value) < 6:
-        raise ValueError("a registered secret has at least 6 characters")
-    mark = _mark(value)
-    known = _registered | dict.fromkeys(_forms(value), mark)
-    ordered = sorted(known.items(), key=lambda item: -len(item[0]))
-    _registered.clear()
-    _registered.update(ordered)
+    global _registered, _heads
+    if len(value) < _MIN_CHARS:
+        raise ValueError(f"a registered secret has at least {_MIN_CHARS} characters")
+    if value in _registered:
+        return
+    known = _registered | dict.fromkeys(_forms(value), _mark(value))
+    _registered = dict(sorted(known.items(), key=lambda item: -len(item[0])))
+    _heads = _by_head(_registered) if len(_registered) > _MANY else {}
+
+
+def _by_head(forms: Iterable[str]) -> dict[str, list[str]]:
+    heads: dict[str, list[str]] = {}
+    for form in forms:
+        heads.setdefault(form[:_MIN_CHARS], []).append(form)
+    return heads
+
+
+def has_secrets() -> bool:
+    """Whether any credential is registered: if not, there is nothing to look for."""
+    return bool(_registered)
+
+
+def hide(text: str) -> str:
+    """Return the text without registered secrets; what only looks like a secret stays.
+
+    For what programs work with: the words of users and models, and what tools return.
+    """
+    known = _registered
+    for form in known if len(known) <= _MANY else _candidates(text):
+        if form in text:
+            text = text.replace(form, known[form])
+    return text
+
+
+def _candidates(text: str) -> list[str]:
+    """The forms that begin like some place of the text, longest first."""
+    heads = _heads
+    starts = {text[at : at + _MIN_CHARS] for at in range(len(text) - _MIN_CHARS + 1)}
+    return sorted((form for start in starts & heads.keys() for form in heads[start]), key=lambda form: -len(form))
 
 
 def _forms(value: str) -> set[str]:
@@ -74,10 +112,7 @@ def _base64(raw: bytes, shift: int) -> tuple[str, str]:
 
 def redact(text: str) -> str:
     """Return the text without registered secrets and without what has the shape of one."""
-    for form, mark in _registered.items():
-        if form in text:
-            text = text.replace(form, mark)
-    return re.sub(_SHAPES, lambda found: _mark(found.group()), text)
+    return re.sub(_SHAPES, lambda found: _mark(found.group()), hide(text))
 
 
 def redact_json(value: Json) -> Json:
@@ -104,3 +139,33 @@ def _field(key: str, item: Json) -> Json:
 
 def _mark(secret: str) -> str:
     return f"[redacted:{hmac.new(_KEY, secret.encode('utf-8', 'surrogatepass'), hashlib.sha256).hexdigest()[:8]}]"
+
+
+def held_back(text: str) -> int:
+    """How many characters at the end of a text may be the beginning of a registered secret that goes on."""
+    begins = _beginnings()
+    for at in range(max(0, len(text) - begins.longest), len(text)):
+        if text[at] in begins.first and text[at:] in begins.all:
+            return len(text) - at
+    return 0
+
+
+class _Beginnings(NamedTuple):
+    forms: dict[str, str]
+    """What it was made of."""
+    first: frozenset[str]
+    all: frozenset[str]
+    longest: int
+
+
+_begun = _Beginnings({}, frozenset(), frozenset(), 0)
+
+
+def _beginnings() -> _Beginnings:
+    """Every proper beginning of a form; made when a text is streamed after another secret was registered."""
+    global _begun
+    if _begun.forms is not _registered:
+        known = _registered
+        begins = frozenset(form[:end] for form in known for end in range(1, len(form)))
+        _begun = _Beginnings(known, frozenset(form[0] for form in known), begins, max(map(len, known), default=1) - 1)
+    return _begun

@@ -6,15 +6,20 @@ The only place where streamed text, reasoning and arguments are put together, fo
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from backstay.core.canon import EMPTY, canonical, freeze
 from backstay.core.messages import Delta, Finish, Json, ModelReply, Reasoning, Text, ToolCall, Usage
+from backstay.models.mending import mend
 
 MAX_DEPTH = 64
 """Levels of objects and arrays that the arguments of a call may have."""
+MAX_CHARS = 1_000_000
+"""Characters that they may have; of more only the beginning is kept, and the call does not run."""
+MAX_NAME = 128
+"""Characters of a tool's name that are kept; no tool has so many."""
 
 
 @dataclass(slots=True)
@@ -69,17 +74,56 @@ def parse_call(call_id: str, name: str, text: str) -> ToolCall:
     """A call from the arguments as the model wrote them; what is no JSON object is kept as `raw` and never runs.
 
     Nothing, blanks and `null` are a call without arguments. An object written twice, as by providers that send the
-    whole after its pieces, counts once (case C65). Objects nested deeper than 64 levels are kept as `raw`.
+    whole after its pieces, counts once (case C65). Broken JSON that can be read in one way only is mended, and says so.
+    Objects nested deeper than 64 levels, and of texts above a million characters the beginning, are kept as `raw`.
     """
+    name = name if len(name) <= MAX_NAME else f"{name[:MAX_NAME]}…"
+    if len(text) > MAX_CHARS:
+        told = f"[{len(text):,} characters; at most {MAX_CHARS:,} may arguments have] {text[:200]}"
+        return ToolCall(id=call_id, name=name, args=EMPTY, raw=told)
+    args, is_mended = _arguments(text)
+    if not isinstance(args, Mapping) or _is_deep(text, args):
+        return ToolCall(id=call_id, name=name, args=EMPTY, raw=text)
+    return ToolCall(id=call_id, name=name, args=args, mended=text if is_mended else None)
+
+
+def _arguments(text: str) -> tuple[Json, bool]:
+    """The value that arguments mean, and whether they had to be mended for it; a text is none."""
     try:
         args = freeze(_once(text)) if text.strip() else EMPTY
     except (ValueError, TypeError, RecursionError):
-        return ToolCall(id=call_id, name=name, args=EMPTY, raw=text)
+        args = text
     if args is None:
-        args = EMPTY
-    if not isinstance(args, Mapping) or _is_deep(text, args):
-        return ToolCall(id=call_id, name=name, args=EMPTY, raw=text)
-    return ToolCall(id=call_id, name=name, args=args)
+        return EMPTY, False
+    if not isinstance(args, str):
+        return args, False
+    mended = mend(text)
+    try:
+        return (args, False) if mended is None else (freeze(mended), True)
+    except TypeError:  # a number that JSON does not have
+        return args, False
+
+
+_PIECE = 12
+"""Characters of a piece of a whole reply that is told in pieces."""
+
+
+def pieces_of(reply: ModelReply) -> Iterator[Delta]:
+    """A whole reply as the deltas that an assembler makes it of again."""
+    for number, part in enumerate(reply.parts):
+        if isinstance(part, ToolCall):
+            text = part.raw if part.raw is not None else part.mended
+            text = json.dumps(part.args, ensure_ascii=False) if text is None else text
+            for piece in _cut(text):
+                yield Delta("args", number, piece, part.id, part.name)
+        else:
+            for piece in _cut(part.text):
+                yield Delta("text" if isinstance(part, Text) else "reasoning", number, piece)
+
+
+def _cut(text: str) -> Iterator[str]:
+    for start in range(0, max(len(text), 1), _PIECE):
+        yield text[start : start + _PIECE]
 
 
 _DECODER = json.JSONDecoder()

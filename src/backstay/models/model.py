@@ -26,6 +26,8 @@ class ModelProfile:
     choices: frozenset[str] = frozenset({"auto", "required", "none", "tool"})
     """Which `tool_choice` it understands."""
     schema_output: bool = False
+    keeps_notes: bool = True
+    """Whether it can sum up old turns and propose the working memory; else the framework's rules do both."""
     parallel: bool = True
     media: frozenset[str] = frozenset()
     price: Args | None = None

@@ -2,15 +2,26 @@
 
 Only what the vendor's own page says, and only where it is one price: models that charge for writing to the cache, or
 more beyond some length of the prompt, are left out, since `Price` could not reckon them. `profile={"price": …}` of a
-model overrides the table. Source: SPEC L7.
+model overrides the table, and a file of prices that `BACKSTAY_PRICES` names overrides both. Source: SPEC L7.
 """
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from backstay.core.canon import FrozenDict
+from backstay.core.errors import AppError
 from backstay.core.messages import Args
+from backstay.models.model import ChatModel, Price
+
+FILE = "BACKSTAY_PRICES"
+"""A JSON file: `{"openai:my-model": {"input": "0.25", "cached": "0.025", "output": "2"}}`; read once by a process."""
 
 READ_ON = "2026-11-30"
 """When the pages were read, from a stored copy that bears no date of its own. Prices may have changed since."""
@@ -48,3 +59,38 @@ LISTED: dict[str, Listed] = {
     "gpt-3.5-turbo-0125": _GPT_35_TURBO,
 }
 """OpenAI's models by name; other snapshots of the same model may cost something else."""
+
+
+def price_of(model: ChatModel) -> Price:
+    """What a model costs; unknown stays unknown.
+
+    Raises:
+        AppError: code `model.prices`, for a file that cannot be read.
+    """
+    return Price(known_price(model))
+
+
+def known_price(model: ChatModel) -> Args | None:
+    """The rates of a model as `ModelProfile.price` has them, the program's own file first; None: unknown.
+
+    Raises:
+        AppError: code `model.prices`, for a file that cannot be read.
+    """
+    path = os.environ.get(FILE)
+    return (_own(path).get(model.name) if path else None) or model.profile.price
+
+
+@cache
+def _own(path: str) -> Mapping[str, Args]:
+    try:
+        table = json.loads(Path(path).read_text("utf-8"))
+        return {name: FrozenDict({key: _rate(rate) for key, rate in rates.items()}) for name, rates in table.items()}
+    except (OSError, ValueError, AttributeError, InvalidOperation) as error:
+        raise AppError(f"{FILE}={path}: no table of prices ({error})", code="model.prices") from None
+
+
+def _rate(rate: object) -> str:
+    value = Decimal(str(rate))
+    if not value.is_finite() or value < 0:
+        raise ValueError(f"{rate!r} is no price")
+    return str(value)

@@ -6,8 +6,7 @@ the reply that the first one would have got. Source: SPEC L6.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from inspect import isawaitable
 from typing import Any, TypeAlias
@@ -25,17 +24,14 @@ from backstay.core.messages import (
     ToolCall,
     Usage,
 )
-from backstay.models.assembler import Assembler, parse_call, says_something
+from backstay.models.assembler import Assembler, parse_call, pieces_of, says_something
 from backstay.models.model import ModelProfile
 
 Line: TypeAlias = "str | ToolCall | ModelReply | BaseException | list[str | ToolCall]"
 """What a script says at one step: words, a call, several parts, a whole reply, or an error to raise."""
 
-PROFILE = ModelProfile(family="scripted", window=128_000, price={"input": "0", "output": "0"})
-"""Free of charge, with the window of a common large model."""
-
-_PIECE = 12
-"""Characters of a piece when a scripted reply is streamed."""
+PROFILE = ModelProfile(family="scripted", window=128_000, keeps_notes=False, price={"input": "0", "output": "0"})
+"""Free of charge, with the window of a common large model; a script is not asked for summaries."""
 
 
 def call(name: str, args: Args | None = None, /, **more: Any) -> ToolCall:
@@ -136,10 +132,15 @@ def _as_received(reply: ModelReply) -> ModelReply:
 
 
 def _received(part: ToolCall) -> ToolCall:
-    if part.raw is not None:
-        return parse_call(part.id, part.name, part.raw)
-    args = freeze(part.args)
-    assert isinstance(args, Mapping)
+    text = part.raw if part.raw is not None else part.mended
+    if text is not None:
+        return parse_call(part.id, part.name, text)
+    try:
+        args = freeze(part.args)
+    except TypeError:
+        args = None
+    if not isinstance(args, Mapping):
+        return parse_call(part.id, part.name, repr(part.args))
     return ToolCall(id=part.id, name=part.name, args=args)
 
 
@@ -147,7 +148,7 @@ def _numbered(part: ToolCall, step: int, index: int) -> ToolCall:
     if not isinstance(part, ToolCall):
         raise TypeError(f"a line is text, a call, a list of both, a ModelReply or an exception, got {part!r}")
     part = _received(part)
-    return part if part.id else ToolCall(id=f"call-{step}-{index}", name=part.name, args=part.args, raw=part.raw)
+    return part if part.id else replace(part, id=f"call-{step}-{index}")
 
 
 def _count(request: ModelRequest) -> int:
@@ -166,26 +167,10 @@ def _size(part: object) -> int:
 
 def _streamed(reply: ModelReply, on_delta: Callable[[Delta], None]) -> ModelReply:
     assembler = Assembler()
-    for delta in _pieces(reply):
+    for delta in pieces_of(reply):
         assembler.add(delta)
         on_delta(delta)
     for number, part in enumerate(reply.parts):
         if isinstance(part, Reasoning) and part.signature is not None:
             assembler.sign(number, part.signature)
     return assembler.reply(finish=reply.finish, usage=reply.usage, model=reply.model)
-
-
-def _pieces(reply: ModelReply) -> Iterator[Delta]:
-    for number, part in enumerate(reply.parts):
-        if isinstance(part, ToolCall):
-            text = part.raw if part.raw is not None else json.dumps(part.args, ensure_ascii=False)
-            for piece in _cut(text):
-                yield Delta("args", number, piece, part.id, part.name)
-        else:
-            for piece in _cut(part.text):
-                yield Delta("text" if isinstance(part, Text) else "reasoning", number, piece)
-
-
-def _cut(text: str) -> Iterator[str]:
-    for start in range(0, max(len(text), 1), _PIECE):
-        yield text[start : start + _PIECE]

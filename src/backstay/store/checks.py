@@ -5,15 +5,18 @@ Pure functions over rows; the stores differ only in where the rows lie.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal, TypeAlias
 
-from backstay.boundary.actions import ActionState, Decision, PendingAction
-from backstay.core.context import Effect
+from backstay.boundary.actions import CALLBACK, ActionState, Decision, PendingAction
+from backstay.boundary.answers import check_answer
+from backstay.boundary.deciding import check, is_enough
+from backstay.core.context import Effect, Reserve
 from backstay.core.errors import DecisionError, FencedError, NotFoundError, StoreError
-from backstay.core.messages import ToolResult
+from backstay.core.files import MAX_FILE_BYTES
+from backstay.core.messages import Artifact, Label, ToolResult
 from backstay.store.records import Decided, Fence, Record, RunRow, Status
 
 Amounts: TypeAlias = Sequence[tuple[str, Decimal]]
@@ -32,8 +35,13 @@ class EffectRow:
 
     @property
     def is_unsettled(self) -> bool:
-        """Whether what it reserved is still held: no outcome is known, or it is in doubt."""
-        return self.outcome is None or self.outcome.via == "in_doubt"
+        """Whether what it reserved is still held: no outcome is known, or it is not sure."""
+        return self.outcome is None or not (self.outcome.ok or self.outcome.is_void)
+
+    @property
+    def holds(self) -> bool:
+        """Whether what it reserved is not given back."""
+        return bool(self.reserve) and (self.outcome is None or not self.outcome.is_void)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +71,58 @@ def begin(row: EffectRow | None, fence: Fence, key: str, digest: str) -> Literal
 
 
 def settle(held: Held, amount: Decimal, outcome: ToolResult) -> Held:
-    """Return what is held after an effect: spent if it happened, given back if not, kept while in doubt."""
-    if outcome.ok:
-        return Held(held.reserved - amount, held.committed + amount)
-    if outcome.via == "in_doubt":
-        return held
-    return Held(held.reserved - amount, held.committed)
+    """Return what is held after an effect: spent if it happened, given back if surely not, kept while nobody knows."""
+    if outcome.is_void:
+        return Held(held.reserved - amount, held.committed)
+    return Held(held.reserved - amount, held.committed + amount) if outcome.ok else held
+
+
+def over(reserve: Sequence[Reserve], held: Callable[[str], Held]) -> ToolResult | None:
+    """Say that an effect may not begin, if a key would hold more than it may: other sessions have used it up."""
+    for key, amount, cap in reserve:
+        now = held(key)
+        if cap is not None and now.reserved + now.committed + amount > cap:
+            told = (
+                f"It did not run: {cap:f} is allowed in all, {now.reserved + now.committed:f} of it are used up or"
+                f" reserved by now, and this would be {amount:f} more."
+            )
+            return ToolResult(ok=False, summary=told, error=told, code="constraint.broken", via="refused")
+    return None
+
+
+def full(amounts: Sequence[Reserve], found: Mapping[str, Held]) -> str | None:
+    """The first key that would hold more than its cap with all of these amounts; None if there is room for them."""
+    after = charged(amounts, found)
+    return next(
+        (
+            one.key
+            for one in amounts
+            if one.cap is not None and after[one.key].reserved + after[one.key].committed > one.cap
+        ),
+        None,
+    )
+
+
+def charged(amounts: Sequence[Reserve], found: Mapping[str, Held]) -> dict[str, Held]:
+    """What the keys hold with these amounts, spent for good."""
+    after = dict(found)
+    for one in amounts:
+        after[one.key] = Held(after[one.key].reserved, after[one.key].committed + one.amount)
+    return after
+
+
+def amounts_of(reserve: Sequence[Reserve]) -> tuple[tuple[str, Decimal], ...]:
+    """What is kept with an effect of what it has reserved."""
+    return tuple([(one[0], one[1]) for one in reserve])
 
 
 def judged(action: PendingAction, version: int, decision: Decision) -> PendingAction:
-    """Return the action as this decision leaves it: `approved`, `refused`, or `expired` if it came too late.
+    """Return the action as this decision leaves it: `approved`, `refused`, `expired` if it came too late, or `open`
+    with one more vote where more people have to approve.
 
     Raises:
-        DecisionError: when the action is not open, has changed, or is about other arguments.
+        DecisionError: when the action is not open, has changed, or is about other arguments; when who decides may not,
+            or their answer does not fit.
     """
     if action.state == "expired":
         raise expired(action)
@@ -93,8 +140,21 @@ def judged(action: PendingAction, version: int, decision: Decision) -> PendingAc
             f"the decision is about other arguments than those of {action.id}; read it again and decide",
             code="action.digest",
         )
+    check(action, decision)
+    if decision.approve:
+        _answered(action, decision)
+        if not is_enough(action, decision):
+            return replace(action, votes=(*action.votes, decision))
     state: ActionState = "approved" if decision.approve else "refused"
     return replace(action, state=state, version=version + 1, decision=decision)
+
+
+def _answered(action: PendingAction, decision: Decision) -> None:
+    if action.wants_answer or (action.kind == "narrowing" and decision.answer is not None):
+        check_answer(action.choices, decision.answer)
+    if action.kind == "deferred" and decision.via != CALLBACK:
+        told = f"{action.id} waits for the other side, not for a person; it may only be given up (refused)"
+        raise DecisionError(told, code="deferred.person")
 
 
 def expired(action: PendingAction) -> DecisionError:
@@ -134,7 +194,7 @@ def arrival_of_decision(action: PendingAction, decision: Decision) -> Record:
         run_id=action.run_id,
         kind="decided",
         at=decision.at,
-        body=Decided(action_id=action.id, decision=decision),
+        body=Decided(action_id=action.id, decision=decision, votes=action.votes),
         trace_id=action.trace_id,
     )
 
@@ -164,6 +224,32 @@ def numbered(record: Record, seq: int, session_id: str) -> Record:
         version=record.version,
         trace_id=record.trace_id,
         span_id=record.span_id,
+    )
+
+
+def relabelled(artifact: Artifact, label: Label) -> Artifact:
+    """The same file with the stricter of two labels: equal bytes may come from two sources."""
+    joined = artifact.label.join(label)
+    return artifact if joined == artifact.label else replace(artifact, label=joined)
+
+
+def sized(files: Sequence[tuple[Artifact, bytes]]) -> None:
+    """Check that files may be kept.
+
+    Raises:
+        StoreError: code `artifact.too_large`; nothing of the batch is written.
+    """
+    for artifact, data in files:
+        if len(data) > MAX_FILE_BYTES:
+            raise too_large(artifact.name, len(data))
+
+
+def too_large(name: str, size: int) -> StoreError:
+    """A file that is larger than a store keeps."""
+    return StoreError(
+        f"the file {name!r} has {size:,} bytes; a store keeps files of at most {MAX_FILE_BYTES:,}. Keep it"
+        " elsewhere and give its address",
+        code="artifact.too_large",
     )
 
 
@@ -212,6 +298,11 @@ def no_session(session_id: str) -> NotFoundError:
 def no_action(action_id: str) -> NotFoundError:
     """An action this store has not got."""
     return NotFoundError(f"no action {action_id!r} in this store")
+
+
+def no_artifact(ref: str) -> NotFoundError:
+    """A file this session has not got."""
+    return NotFoundError(f"no file {ref!r} in this session")
 
 
 def no_effect(key: str) -> NotFoundError:

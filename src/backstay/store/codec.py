@@ -19,8 +19,11 @@ from math import isfinite
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from backstay.boundary.actions import Decision, PendingAction
+from backstay.boundary.actions import Decision, Needs, PendingAction
 from backstay.boundary.constraints import Constraint
+from backstay.boundary.grants import Grant
+from backstay.boundary.halts import Halt
+from backstay.boundary.plan import Plan, PlanGrant, PlanStep
 from backstay.core.canon import FrozenDict
 from backstay.core.context import Origin, Principal
 from backstay.core.errors import CorruptError, StoreError
@@ -31,6 +34,7 @@ from backstay.core.messages import (
     Media,
     Message,
     ModelReply,
+    ModelUse,
     Reasoning,
     Text,
     ToolCall,
@@ -42,16 +46,23 @@ from backstay.store.records import (
     Asked,
     Body,
     Decided,
+    Fact,
+    Fold,
     Input,
     Kind,
+    LogMark,
+    Memory,
     Notice,
     Record,
+    Repetition,
     Reply,
     Results,
     RunCount,
     Snapshot,
     SpanRow,
     Status,
+    Tally,
+    Todo,
 )
 
 T = TypeVar("T")
@@ -63,7 +74,9 @@ TAGS: Mapping[str, type] = types.MappingProxyType({
     for one in (
         Input, Reply, Results, Notice, Asked, Decided, Status, Snapshot, RunCount, Constraint, PendingAction, Decision,
         Message, Text, Reasoning, Media, ToolCall, ToolReturn, ToolResult, Artifact, Label, Usage, ModelReply,
-        Principal, Origin, SpanRow,
+        Principal, Origin, SpanRow, Repetition, Tally, ModelUse, Halt, Grant,
+        Needs, PlanStep, PlanGrant, Plan, Memory, Todo, Fact, Fold, LogMark,
+        Tally,
     )
 })  # fmt: skip
 """Every class that may stand in a stored text. A field that could hold another one is an error at import."""

@@ -67,5 +67,37 @@ _FIRST = (
     "CREATE INDEX spans_roots ON spans (started_at, trace_id) WHERE is_root = 1",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST,)
+_FILES = (
+    "CREATE TABLE blobs (digest TEXT PRIMARY KEY, data BLOB NOT NULL)",
+    """CREATE TABLE artifacts (
+        session_id TEXT NOT NULL, ref TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL,
+        PRIMARY KEY (session_id, ref)) WITHOUT ROWID""",
+    "CREATE INDEX artifacts_digest ON artifacts (digest)",
+)
+
+_OWNERS = (
+    # A session is its first run's principal's. A session that an older process adds has no owner here; its runs tell.
+    "ALTER TABLE sessions ADD COLUMN tenant TEXT",
+    "ALTER TABLE sessions ADD COLUMN person TEXT",
+    "CREATE INDEX runs_owner ON runs (session_id, created_at, run_id)",
+    """UPDATE sessions SET (tenant, person) = (SELECT r.tenant, r.person FROM runs r
+        WHERE r.session_id = sessions.session_id ORDER BY r.created_at, r.run_id LIMIT 1)""",
+    "DROP INDEX runs_owner",
+    """UPDATE OR IGNORE dedups SET dedup = (SELECT length(r.tenant) || ':' || r.tenant || length(r.person) || ':'
+        || r.person || dedup FROM runs r WHERE r.run_id = dedups.run_id)
+        WHERE EXISTS (SELECT 1 FROM runs r WHERE r.run_id = dedups.run_id)""",
+)
+
+_STANDING = (
+    # Halts and grants, how often they have changed, and at which change a run was parked.
+    "INSERT INTO meta (name, value) VALUES ('standing', '0')",
+    """CREATE TABLE halts (
+        scope TEXT NOT NULL, name TEXT NOT NULL, at REAL NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL,
+        PRIMARY KEY (scope, name)) WITHOUT ROWID""",
+    "CREATE TABLE grants (id TEXT PRIMARY KEY, at REAL NOT NULL, body TEXT NOT NULL, seal TEXT NOT NULL)",
+    "ALTER TABLE runs ADD COLUMN parked INTEGER",
+    "CREATE INDEX runs_parked ON runs (parked) WHERE parked IS NOT NULL",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _FILES, _OWNERS, _STANDING)
 """The statements of each version, oldest first."""

@@ -2,7 +2,11 @@
 
 Two kinds of writers: the *driver* of a session holds its fence and writes numbered records; everybody else (a door that
 brings a turn to a busy session, a person who decides, somebody who cancels) leaves unnumbered *arrivals*, which the
-driver numbers when it claims and at its step borders. Source: DESIGN 2, 4; `docs/decisions/0001-types.md`.
+driver numbers when it claims and at its step borders.
+
+Whoever asks for somebody names them: `principal` sees what is their own, an operator or developer all of their tenant,
+and nobody anything of another; what they may not see is not there. None is the process itself (`store/access.py`).
+Source: DESIGN 2, 4; SPEC B22; `docs/decisions/0001-types.md`.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from typing import Literal, Protocol
 
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.canon import EMPTY
-from backstay.core.context import Effect, Principal
-from backstay.core.messages import Json, ToolResult
+from backstay.core.context import Effect, Principal, Reserve
+from backstay.core.messages import Artifact, Json, ToolResult
 from backstay.store.records import AuditRow, Fence, Record, RunRow, SpanRow
+from backstay.store.standing import Standing
 
 NO_STATUSES: Mapping[str, str] = EMPTY
 
@@ -28,6 +33,11 @@ class RunStore(Protocol):
         """Whether what was written survives the process."""
         ...
 
+    @property
+    def standing(self) -> Standing:
+        """What stands beside all runs: halts and grants."""
+        ...
+
     async def create(
         self, run: RunRow, first: Record, *, dedup: str | None = None, claim: tuple[str, float] | None = None
     ) -> tuple[RunRow, Fence | None]:
@@ -37,11 +47,18 @@ class RunStore(Protocol):
         returned, and `first` is stored under its id. If the session is busy, or an earlier input of it is still
         queued, the input is left as an arrival and there is no fence.
 
+        A session belongs to the principal of its first run. Another one of the tenant, operator or developer, may speak
+        in it too; an input continues a waiting run only where that gives nobody rights that they have not got.
+
         Args:
             run: the row; `status` is what it starts as (`running`; stored as `queued` where no fence is given).
             first: its `input` record, `seq` 0; the store numbers it.
-            dedup: a key that at most one run may have; a second create returns the first one's row and no fence.
+            dedup: a key that at most one run of the principal may have; a second create returns the first one's row
+                and no fence.
             claim: owner and time to live in seconds; None leaves the input as an arrival for whoever drives it.
+
+        Raises:
+            StoreError: code `session.owner`, when the session, or a run of this id, is somebody else's.
         """
         ...
 
@@ -77,6 +94,7 @@ class RunStore(Protocol):
         outcomes: Sequence[tuple[str, ToolResult]] = (),
         audit: Sequence[AuditRow] = (),
         statuses: Mapping[str, str] = NO_STATUSES,
+        files: Sequence[tuple[Artifact, bytes]] = (),
     ) -> int:
         """Write one batch in one transaction and return how many arrivals of these records' runs wait to be numbered.
 
@@ -86,11 +104,20 @@ class RunStore(Protocol):
             outcomes: finished effects by key.
             audit: rows to chain.
             statuses: run id → new status.
+            files: to be kept for the root session by their handles; one whose handle is there already gets the
+                stricter of both labels. Equal bytes are kept once.
 
         Raises:
             FencedError: when a later claim holds the session.
             FullError: when there is no room; nothing of the batch was written.
+            StoreError: `artifact.too_large`, for a file above 16 MiB; nothing of the batch was written.
         """
+        ...
+
+    async def artifact(
+        self, session_id: str, ref: str, *, principal: Principal | None = None
+    ) -> tuple[Artifact, bytes]:
+        """A file of a session by its handle; a child session has its root's. Raises `NotFoundError` for any other."""
         ...
 
     async def begin_effect(
@@ -100,32 +127,76 @@ class RunStore(Protocol):
         effect: Effect,
         digest: str,
         attempt: int,
-        reserve: Sequence[tuple[str, Decimal]],
+        reserve: Sequence[Reserve],
         audit: AuditRow,
     ) -> Literal["new", "started"] | ToolResult:
         """Record durably that an effect begins, with its audit row, before it does.
 
+        Args:
+            fence: of the session.
+            key: of the effect: run and slot.
+            effect: whether it may be repeated.
+            digest: of the call.
+            attempt: its number, from 1.
+            reserve: what to hold in the ledger until the outcome is known; a key that all sessions share is looked at
+                and raised in one transaction.
+            audit: the row to chain.
+
         Returns:
             `new` when it may run (also for a further attempt in the same epoch), `started` when an earlier epoch
-            began it and no outcome is known, or the stored result when it was finished.
+            began it and no outcome is known, the stored result when it was finished, or a refused one, with nothing
+            written, when a key of the ledger would hold more than its cap.
 
         Raises:
             DecisionError: code `effect.changed`, when the key was begun with another digest.
         """
         ...
 
+    async def reserved(self, session_id: str, effects: Sequence[str]) -> Mapping[str, Sequence[tuple[str, Decimal]]]:
+        """What these effects, and those begun inside them, hold of the ledger: reserved or spent.
+
+        Nothing of an effect that never began, or whose amounts were given back.
+        """
+        ...
+
+    async def charge(self, fence: Fence, amounts: Sequence[Reserve]) -> str | None:
+        """Add amounts to keys of the ledger that all sessions share, in one transaction, all of them or none.
+
+        Returns:
+            The first key that would hold more than its cap, with nothing written; None when it is done. An amount
+            below 0 gives back.
+        """
+        ...
+
+    async def spent(self, keys: Sequence[str]) -> Mapping[str, Decimal]:
+        """What shared keys of the ledger hold, reserved and spent."""
+        ...
+
     async def release(
-        self, fence: Fence, run_id: str, status: str, records: Sequence[Record], *, wake_at: float | None = None
+        self,
+        fence: Fence,
+        run_id: str,
+        status: str,
+        records: Sequence[Record],
+        *,
+        wake_at: float | None = None,
+        parked: int | None = None,
     ) -> None:
         """Write the last records, set the run's status and give the session back, in one transaction.
 
-        `wake_at`: seconds since 1970 at which `due` names the run again.
+        Args:
+            fence: of the session.
+            run_id: the run.
+            status: how it stands.
+            records: as for `append`.
+            wake_at: seconds since 1970 at which `due` names the run again.
+            parked: `standing.changes()` as it was when a halt stopped the run; `due` names it after the next change.
         """
         ...
 
     async def decide(self, pending_id: str, version: int, decision: Decision, audit: AuditRow) -> PendingAction:
         """Decide an open action: one winner. The row becomes `approved` or `refused`, the run due, the decision an
-        arrival.
+        arrival. Where several people have to approve, all but the last leave it `open` with one more vote.
 
         Raises:
             NotFoundError: no such action.
@@ -134,17 +205,25 @@ class RunStore(Protocol):
         """
         ...
 
-    async def action(self, pending_id: str) -> PendingAction:
+    def sign(self, what: str) -> str:
+        """An HMAC-SHA256 of a text with the store's key, as hexadecimal characters, to be known again later."""
+        ...
+
+    async def note(self, pending_id: str, audit: AuditRow) -> None:
+        """Chain an audit row about an action that changes nothing. Raises `NotFoundError`."""
+        ...
+
+    async def action(self, pending_id: str, *, principal: Principal | None = None) -> PendingAction:
         """One action. Raises `NotFoundError`, or `DecisionError` `action.tampered` if the row is not as written."""
         ...
 
     async def pending(
         self, *, principal: Principal | None = None, state: str = "open", after: str = "", limit: int = 50
     ) -> Sequence[PendingAction]:
-        """A page of actions in order of id; `state=""` for every state, `principal` for one person's (tenant, id)."""
+        """A page of actions in order of id; `state=""` for every state."""
         ...
 
-    async def run(self, run_id: str) -> RunRow:
+    async def run(self, run_id: str, *, principal: Principal | None = None) -> RunRow:
         """One run. Raises `NotFoundError`."""
         ...
 
@@ -154,12 +233,20 @@ class RunStore(Protocol):
         """A page of runs in order of id."""
         ...
 
-    async def read(self, session_id: str, *, after: int = 0, limit: int = 200) -> Sequence[Record]:
+    async def read(
+        self, session_id: str, *, principal: Principal | None = None, after: int = 0, limit: int = 200
+    ) -> Sequence[Record]:
         """A page of a session's records with seq > `after`, snapshots included."""
         ...
 
-    async def audit(self, session_id: str) -> Sequence[tuple[AuditRow, str]]:
+    async def audit(self, session_id: str, *, principal: Principal | None = None) -> Sequence[tuple[AuditRow, str]]:
         """A session's audit rows with their chain hashes, oldest first; `who` is the pseudonym as stored."""
+        ...
+
+    async def audit_heads(self) -> Sequence[tuple[str, int, str]]:
+        """Where every audit chain ends: session, number of rows, last hash; in order of session. To be kept elsewhere
+        (anchored): whoever has the key could write a chain anew, but not one that holds a head that others know.
+        """
         ...
 
     async def verify_audit(self, session_id: str | None = None) -> Sequence[str]:
@@ -187,22 +274,27 @@ class RunStore(Protocol):
         ...
 
     async def fork(self, session_id: str, upto: int) -> str:
-        """Copy a session's records up to a seq into a new session and return its id; effects and actions stay."""
+        """Copy a session's files, and its records up to a seq, into a new session and return its id.
+
+        Effects and actions stay.
+        """
         ...
 
     async def forget(self, session_id: str) -> None:
-        """Delete a session: records, runs, actions, effects, spans. Its audit chain stays and still verifies."""
+        """Delete a session: records, runs, actions, effects, files, spans. Its audit chain stays and still verifies."""
         ...
 
     async def put_spans(self, spans: Sequence[SpanRow]) -> None:
         """Write finished spans; a crash may lose the last batch."""
         ...
 
-    async def spans(self, trace_id: str) -> Sequence[SpanRow]:
+    async def spans(self, trace_id: str, *, principal: Principal | None = None) -> Sequence[SpanRow]:
         """The spans of one trace, by start. Also accepts a run's id."""
         ...
 
-    async def traces(self, *, after: str = "", limit: int = 50) -> Sequence[SpanRow]:
+    async def traces(
+        self, *, principal: Principal | None = None, after: str = "", limit: int = 50
+    ) -> Sequence[SpanRow]:
         """Root spans of runs, newest first; `after` is the trace id the page before ended with."""
         ...
 

@@ -13,9 +13,10 @@ from typing import Literal, TypeAlias
 
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.boundary.constraints import Constraint
+from backstay.boundary.plan import Plan, PlanGrant, PlanStep
 from backstay.core.canon import FrozenDict
 from backstay.core.context import Principal
-from backstay.core.messages import PLAIN, Args, Json, Label, Message, ModelReply, ToolReturn, Usage
+from backstay.core.messages import PLAIN, Args, Artifact, Json, Label, Message, ModelReply, ModelUse, ToolReturn, Usage
 
 Kind: TypeAlias = Literal[
     "input", "reply", "results", "notice", "asked", "decided", "child", "constraint", "grant", "memory", "fold",
@@ -35,6 +36,8 @@ class Input:
     message: Message
     instructions: str
     """The system text as it was rendered for this input."""
+    task: str = ""
+    """The turn's words as the model reads them, where a task template says more than the user; empty: as they are."""
     history: tuple[Message, ...] = ()
     """Messages given from outside, already made valid; only the first input of a session may carry them."""
     limits: Args | None = None
@@ -42,6 +45,8 @@ class Input:
     metadata: Args | None = None
     rules: tuple[str, ...] = ()
     """Rules that the user stated as such beside the message: in force at once, without being asked about."""
+    plan: tuple[PlanStep, ...] = ()
+    """What the program has fixed that the agent is going to do."""
     has_deps: bool = False
     """Whether the run was given dependencies, which a resuming process has to make again."""
 
@@ -52,6 +57,12 @@ class Reply:
 
     reply: ModelReply
     cost_usd: Decimal | None = None
+    unmet: str = ""
+    """Why it does not end the run although it has no calls, as the model is told; empty if it does."""
+    code: str = ""
+    """Of `unmet`: `requirement.unmet`, `output.invalid` or `output.incomplete`."""
+    is_typed: bool = False
+    """Whether its words are JSON of the agent's output type, found valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +70,13 @@ class Results:
     """The results of one step, in the order of its calls."""
 
     returns: tuple[ToolReturn, ...]
+    spent: tuple[tuple[str, Decimal], ...] = ()
+    """What the step has spent of the session's own keys of the ledger."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """For each result: SHA-256 over tool and canonical arguments, and over what came of it; by these a repetition is
+    told. Empty in what was written before there were any."""
+    plan: tuple[int, ...] = ()
+    """For each result: the number of the step of the plan that its call has used, 0 for none. Empty without a plan."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +86,12 @@ class Notice:
     message: Message
     action_id: str
     state: str
+    artifacts: tuple[Artifact, ...] = ()
+    """Files that the action made."""
+    ok: bool = True
+    """Of an action that is done: whether its call succeeded."""
+    spent: tuple[tuple[str, Decimal], ...] = ()
+    """What it has spent of the session's own keys of the ledger; below 0 for what is given back after a doubt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +107,8 @@ class Decided:
 
     action_id: str
     decision: Decision
+    votes: tuple[Decision, ...] = ()
+    """Approvals of others before this one, where several were needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +121,129 @@ class Status:
     output: Json = None
     active_seconds: float = 0.0
     """Seconds of work in this drive; waiting does not count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repetition:
+    """What a run does again and again, as its records tell it; the rules are in agents/repetition."""
+
+    failed: Mapping[str, str] = field(default_factory=FrozenDict)
+    """SHA-256 over tool and canonical arguments → `fault`, `input` or `doubt`: not run again."""
+    calls: str = ""
+    """SHA-256 over the calls of the last step, and over what came of them."""
+    outcome: str = ""
+    same: int = 0
+    """Steps in a row of these calls with this outcome."""
+    wrong: Mapping[str, int] = field(default_factory=FrozenDict)
+    """Tool → steps in a row in which its calls had wrong arguments and nothing succeeded."""
+    withheld: tuple[str, ...] = ()
+    """Tools that are not offered in step `withheld_step`."""
+    withheld_step: int = 0
+    warned: tuple[str, ...] = ()
+    """Rows that the model was warned of: `calls` or a tool's name."""
+    over: str = ""
+    """Why the run has to end; empty while it may go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What a run has done since its last input, as requirements look at it; the rules are in agents/tally."""
+
+    calls: Mapping[str, int] = field(default_factory=FrozenDict)
+    """Tool → calls; an action behind `propose_action` counts for both names."""
+    ok: Mapping[str, int] = field(default_factory=FrozenDict)
+    """Tool → calls that succeeded."""
+    last: tuple[str, ...] = ()
+    """Tools called in the last step that had calls."""
+    last_ok: tuple[str, ...] = ()
+    """Tools that succeeded in the last step in which something succeeded or was put to a person."""
+    done: int = 0
+    """Steps in which something succeeded or was put to a person."""
+    unmet: int = 0
+    """Answers in a row that did not end the run, and why the last one did not."""
+    code: str = ""
+    reason: str = ""
+    is_typed: bool = False
+    """Whether the output is JSON of the agent's output type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Todo:
+    """An open item of the working memory."""
+
+    id: str
+    """`t1`…, or the id of an action that waits for a person."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """Something that a message has confirmed."""
+
+    text: str
+    source: str
+    """Id of that message."""
+    is_stressed: bool = False
+    """Whether the user said it with emphasis: it is the last to leave."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """The working memory of a session after a run, whole; the rules are in memory/working."""
+
+    goal: str = ""
+    """The user's own words."""
+    goal_source: str = ""
+    """Id of the message they are from."""
+    todo: tuple[Todo, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    """Oldest first."""
+    label: Label = PLAIN
+    """The join over all that is in it."""
+    by: Literal["rules", "model"] = "rules"
+    """Who has proposed what the run added."""
+    last_todo: int = 0
+    """Number of the last id that was given."""
+    asked: ModelUse | None = None
+    """What the hidden request used, where a model was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fold:
+    """The window has advanced: which units show their results cut, and which stand in the summary."""
+
+    trimmed: int
+    """Units before this number, counted from 0 over the whole session, show their results cut."""
+    folded: int
+    """Units before this number stand in the summary."""
+    notes: str = ""
+    """The whole running summary; empty where only results were trimmed."""
+    ids: tuple[str, ...] = ()
+    """Identifiers of folded results and calls, as `name=value`, oldest first."""
+    label: Label = PLAIN
+    """Of the summary."""
+    by: Literal["", "model", "rules"] = ""
+    """Who wrote the notes: `rules` for the extract that needs no model."""
+    narrowed: tuple[str, ...] = ()
+    """Ids of messages that are shown as excerpts from now on; the user was asked first."""
+    tokens: int = 0
+    """Of history and results as they were shown before, estimated."""
+    asked: ModelUse | None = None
+    """What the hidden requests used, where a model was asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogMark:
+    """Where a snapshot stands in the log of units; `Fold` says what the fields mean."""
+
+    start: int = 0
+    """Number of the first unit of the record `tail`."""
+    trimmed: int = 0
+    folded: int = 0
+    notes: str = ""
+    ids: tuple[str, ...] = ()
+    label: Label = PLAIN
+    narrowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +268,13 @@ class RunCount:
     """Its last input, without history."""
     is_due: bool = False
     output: str | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    repetition: Repetition = Repetition()
+    hidden: Usage = Usage()
+    """Of summaries and of the working memory; part of `usage`."""
+    tally: Tally = Tally()
+    models: tuple[ModelUse, ...] = ()
+    """What it has used of each model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +293,19 @@ class Snapshot:
     refused: tuple[str, ...] = ()
     breaks: Mapping[str, int] = field(default_factory=FrozenDict)
     runs: tuple[RunCount, ...] = ()
+    plan: Plan | None = None
+    has_refs: bool = False
+    """Whether a result was cut, so that there is something to recall."""
+    file_bytes: int = 0
+    """Of all files that tools have made in the session."""
+    log: LogMark = LogMark()
+    memory: Memory | None = None
 
 
-Body: TypeAlias = "Input | Reply | Results | Notice | Asked | Decided | Status | Snapshot | Constraint | Json"
+Body: TypeAlias = (
+    "Input | Reply | Results | Notice | Asked | Decided | Status | Snapshot | Memory | Fold | Constraint | PlanGrant"
+    " | Json"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,7 +388,10 @@ class SpanRow:
     input: str = ""
     """At most 1 KiB of canonical JSON or text, redacted."""
     input_digest: str = ""
+    """SHA-256 of a call's arguments, or of the constraint block that stood in a request."""
     output: str = ""
     usage: Usage = Usage()
     cost_usd: Decimal | None = None
     via: str = ""
+    rules: tuple[str, ...] = ()
+    """Of a tool call: the rules that asked, refused or only noted something, as its verdict names them."""

@@ -26,6 +26,8 @@ class Circuit:
 
     downstream: str
     faults: int = 0
+    ok_at: float | None = None
+    """When it last answered."""
     opened_at: float | None = None
     is_probing: bool = False
     calls: deque[float] = field(default_factory=deque)
@@ -66,7 +68,7 @@ class Circuit:
             elif self.opened_at is not None:
                 return
             if ok:
-                self.faults, self.opened_at = 0, None
+                self.faults, self.opened_at, self.ok_at = 0, None, now
                 return
             self.faults += 1
             if self.faults >= FAULTS:
@@ -76,6 +78,11 @@ class Circuit:
         """The attempt did not reach the downstream, or was cancelled: it says nothing about it."""
         if is_probe:
             self.is_probing = False
+
+    @property
+    def counts_fault(self) -> bool:
+        """Whether an earlier fault still counts. One that has seen no answer at all cannot say that it does not."""
+        return self.faults > 0 or self.ok_at is None
 
     def may_retry(self, now: float) -> bool:
         """Whether the budget has a retry left; takes it."""

@@ -17,6 +17,7 @@ from backstay.core.errors import ToolDefinitionError
 from backstay.core.messages import Args, Risk, ToolResult
 from backstay.core.schema import Signature, signature_of
 from backstay.tools.cache import Cache
+from backstay.tools.files import open_files, takes_files
 from backstay.tools.threads import run_in_thread
 from backstay.tools.tool import Tool
 
@@ -35,6 +36,7 @@ class FunctionTool(Tool, Generic[P, R]):
         self.name = signature.name
         self.description = signature.description
         self.input_schema = signature.model
+        self._takes_files = takes_files(signature.schema)
         self._preview: Callable[..., Any] | None = None
         update_wrapper(self, function, updated=())
 
@@ -46,6 +48,8 @@ class FunctionTool(Tool, Generic[P, R]):
         return f"<tool {self.name}>"
 
     async def _run(self, input: Any, context: RunContext[Any]) -> object:
+        if self._takes_files:
+            await open_files(input, context)
         if self.signature.is_async:
             return await self.signature.call(input, context)
         value = await run_in_thread(partial(self.signature.call, input, context), self.name)
@@ -55,6 +59,8 @@ class FunctionTool(Tool, Generic[P, R]):
         """What the function given as `preview` says of the call."""
         if self._preview is None:
             return ""
+        if self._takes_files:
+            await open_files(input, context)
         tell = partial(self.signature.call_other, self._preview, input, context)
         said = tell() if inspect.iscoroutinefunction(self._preview) else await run_in_thread(tell, self.name)
         return str(await said if inspect.isawaitable(said) else said)
@@ -71,6 +77,10 @@ class FunctionTool(Tool, Generic[P, R]):
     @property
     def _meanings(self) -> Mapping[str, str]:
         return self.signature.meanings
+
+    @property
+    def _result_meanings(self) -> Mapping[str, str]:
+        return self.signature.result_meanings
 
     @property
     def _returns(self) -> TypeAdapter[Any] | None:

@@ -6,17 +6,18 @@ It executes at once and journals nothing; a high tool runs too, because nobody b
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from typing import Any
 
 from backstay.boundary.judge import call_digest
 from backstay.core.canon import freeze
 from backstay.core.context import Principal, RunContext, ToolFacts, Verdict
-from backstay.core.errors import ToolError
+from backstay.core.errors import ToolError, ToolInputError
 from backstay.core.events import Emitter, events
+from backstay.core.files import File
 from backstay.core.ids import new_id, new_span_id, new_trace_id
-from backstay.core.messages import Args, Json, ToolCall, ToolResult
+from backstay.core.logs import logger
+from backstay.core.messages import Args, Artifact, Json, Label, ToolCall, ToolResult
 
 LOCAL = Principal(id="local", kind="developer")
 """Who a program is that names nobody."""
@@ -30,8 +31,14 @@ class _Outside:
     async def begin(self, verdict: Verdict, tool: ToolFacts, attempt: int) -> ToolResult | None:
         return None
 
+    async def halted(self, tool: str = "") -> ToolResult | None:
+        return None
+
     async def finish(self, verdict: Verdict, tool: ToolFacts, result: ToolResult, attempt: int, last: bool) -> None:
         return None
+
+    async def defer(self, verdict: Verdict, tool: ToolFacts, action_id: str, expires_at: float) -> ToolResult:
+        raise ToolError("nothing can be waited for outside a run")
 
     async def hold(self, verdict: Verdict, tool: ToolFacts, preview: str, reversible: bool) -> ToolResult:
         raise ToolError("nothing can wait for a person outside a run")
@@ -45,8 +52,17 @@ class _Outside:
     async def ask(self, question: str, choices: Json) -> ToolResult:
         raise ToolError("there is no run in which somebody could be asked")
 
+    def sign(self, token: str) -> str:
+        return ""
+
     async def spawn(self, task: object) -> ToolResult:
         raise ToolError("there is no run that could start another")
+
+    def attach(self, file: File, label: Label) -> Artifact:
+        return file.artifact(label)
+
+    async def artifact(self, ref: str) -> tuple[Artifact, bytes]:
+        raise ToolInputError(f"there is no run whose file {ref} could be; give the File itself")
 
 
 _outside = _Outside()
@@ -70,7 +86,7 @@ def outside_context(name: str, args: Args) -> RunContext[Any]:
         deps=None,
         clock=time.time,
         new_id=new_id,
-        logger=logging.getLogger("backstay.tools"),
+        logger=logger("backstay.tools"),
         emit=emit,
         guard=_outside,
         host=_outside,

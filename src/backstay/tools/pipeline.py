@@ -15,20 +15,22 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from backstay.core.canon import canonical
-from backstay.core.context import RunContext, ToolFacts, Verdict
-from backstay.core.errors import BackstayError, StoreError, ToolError, ToolInputError
+from backstay.core.canon import FrozenDict, canonical
+from backstay.core.context import RunContext, ToolFacts, Verdict, is_shared
+from backstay.core.errors import StoreError, ToolError, ToolInputError
 from backstay.core.events import BoundaryVerdict, ToolFailed, ToolFinish, ToolRetry, ToolStart, ToolSuccess
-from backstay.core.messages import Args, Label, ToolCall, ToolResult
-from backstay.core.redaction import redact
+from backstay.core.hiding import hide_json, hide_result
+from backstay.core.messages import Args, Json, Label, ToolCall, ToolResult
+from backstay.core.redaction import hide, redact
 from backstay.core.retry import TOOL_RETRY
 from backstay.core.schema import canonical_args, validate
 from backstay.tools.cache import Cache
 from backstay.tools.circuit import Circuit, circuits
+from backstay.tools.deferred import Deferred, deferred_id
+from backstay.tools.failures import after_effect, as_tool_error, cut, failed, failure, refused, took_effect
+from backstay.tools.timeouts import within
 
 PREVIEW_SECONDS = 10.0
-MAX_CHARS = 4_000
-"""Characters of an error or of a preview that a model or a person is shown."""
 
 
 class Runnable(Protocol):
@@ -92,48 +94,14 @@ async def run(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> ToolResul
         if _is_ours():
             _finish(call, failure(ToolError("The run was cancelled.", code="run.cancelled")), ctx, began)
             raise
-        result = _refused(ToolError(f"{tool.name} was cancelled from within."))
+        result = refused(ToolError(f"{tool.name} was cancelled from within."))
     except StoreError:
         _finish(call, failure(ToolError("The run's journal could not be written.", code="store.failed")), ctx, began)
         raise
     except Exception as error:  # the one broad catch: whatever a cache, a middleware or a rule raises stays in its call
-        result = _refused(error)
+        result = refused(error)
     _finish(call, result, ctx, began)
     return result
-
-
-def failure(error: ToolError) -> ToolResult:
-    """The result that an error leads to: type and message, never a traceback, a credential or a whole payload."""
-    told = _cut(redact(error.message))
-    return ToolResult(
-        ok=False,
-        summary=told,
-        error=told,
-        code=error.code,
-        retryable=error.retryable,
-        fatal=error.fatal,
-        via="refused" if isinstance(error, ToolInputError) else "ran",
-    )
-
-
-def _refused(error: Exception) -> ToolResult:
-    """The result of what went wrong outside the tool's body: nothing has run."""
-    return replace(failure(_as_tool_error(error)), via="refused")
-
-
-def _as_tool_error(error: BaseException) -> ToolError:
-    if isinstance(error, ToolError):
-        return error
-    try:
-        said = str(error)
-    except Exception:  # an error whose text cannot be made still has a type
-        said = ""
-    kind = type(error).__name__
-    return ToolError(f"{kind}: {said}" if said else kind, code=error.code if isinstance(error, BackstayError) else None)
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MAX_CHARS else f"{text[: MAX_CHARS - 1]}…"
 
 
 def _is_ours() -> bool:
@@ -180,21 +148,37 @@ async def _clear(tool: Runnable, call: ToolCall, ctx: RunContext[Any]) -> _Clear
     if ctx.emit.wants(BoundaryVerdict):
         ctx.emit(BoundaryVerdict(*ctx.head(), verdict=verdict))
     if verdict.outcome == "allow":
-        has_effect = facts.effect != "none" or facts.risk != "read"
+        # A read that all sessions count is booked like an effect, so that they can see it.
+        is_booked = any(is_shared(one.key) for one in verdict.reserve)
+        has_effect = facts.effect != "none" or facts.risk != "read" or is_booked
         return _Cleared(tool, input, verdict, facts, ctx, has_effect)
     if verdict.outcome == "ask":
+        if hide_json(args) is not args:  # a row that waits is stored and shown, and is executed as it is stored
+            told = f"The arguments of {tool.name} hold a credential, so nobody can be asked. Tools get it by handle."
+            raise ToolInputError(told, code="credential.argument")
         return await ctx.guard.hold(verdict, facts, await _preview(tool, input, ctx), tool.is_reversible)
-    return ToolResult(ok=False, summary=verdict.message, error=verdict.message, code=verdict.code, via="refused")
+    return hide_result(_denied(verdict))
+
+
+def _denied(verdict: Verdict) -> ToolResult:
+    """The refusal of a call: words for the model, and for programs which rules and which destinations."""
+    data: Json = None
+    if verdict.rules:
+        targets = tuple(dict.fromkeys(one.value for one in verdict.origins))
+        data = FrozenDict(tool=verdict.call.name, rules=verdict.rules, targets=targets)
+    return ToolResult(
+        ok=False, summary=verdict.message, data=data, error=verdict.message, code=verdict.code, via="refused"
+    )
 
 
 async def _preview(tool: Runnable, input: BaseModel, ctx: RunContext[Any]) -> str:
     try:
-        async with asyncio.timeout(min(tool.timeout, PREVIEW_SECONDS)):
-            return _cut(await tool.preview(input, ctx))
+        said = await within(min(tool.timeout, PREVIEW_SECONDS), lambda: tool.preview(input, ctx), tool.name)
+        return cut(hide(str(said)))
     except (Exception, asyncio.CancelledError) as error:  # a courtesy: the person is told that there is none
         if isinstance(error, asyncio.CancelledError) and _is_ours():
             raise
-        return f"(no preview: {_cut(redact(_as_tool_error(error).message))})"
+        return f"(no preview: {cut(redact(as_tool_error(error).message))})"
 
 
 async def _around(cleared: _Cleared) -> ToolResult:
@@ -209,9 +193,9 @@ async def _around(cleared: _Cleared) -> ToolResult:
     except (Exception, asyncio.CancelledError) as error:
         if rest.done is None or (isinstance(error, asyncio.CancelledError) and _is_ours()):
             raise
-        result = _after_effect(rest.done, _as_tool_error(error))
-    result = replace(result, label=result.label.join(rest.label))
-    return result if rest.is_reached else replace(result, via="short_circuited")
+        result = after_effect(rest.done, as_tool_error(error))
+    result = replace(result, label=result.label.join(rest.label), labels=rest.labels_of(result))
+    return hide_result(result if rest.is_reached else replace(result, via="short_circuited"))
 
 
 class _Rest:
@@ -224,6 +208,13 @@ class _Rest:
         self.done: ToolResult | None = None
         """What became of the effect."""
         self.label: Label = cleared.facts.label
+        self._last: ToolResult | None = None
+
+    def labels_of(self, result: ToolResult) -> tuple[tuple[str, Label], ...]:
+        """The labels of the fields, if the data is still the tool's own and nobody has said more of it."""
+        last = self._last
+        is_own = last is not None and result.data is last.data and result.label == last.label
+        return result.labels if is_own else ()
 
     async def __call__(self, call: ToolCall, _ctx: RunContext[Any], /) -> ToolResult:
         self.is_reached = True
@@ -232,8 +223,9 @@ class _Rest:
         except StoreError:
             raise
         except Exception as error:  # a middleware gets a result in every case, like everybody
-            result = _refused(error)
+            result = refused(error)
         self.label = self.label.join(result.label)
+        self._last = result
         return result
 
     async def _do(self, call: ToolCall) -> ToolResult:
@@ -262,19 +254,6 @@ class _Rest:
         return self.done
 
 
-def _after_effect(done: ToolResult, error: ToolError) -> ToolResult:
-    """A middleware failed after the effect: the failure is told, and that what was done is done."""
-    if done.via == "in_doubt":
-        return done
-    result = failure(error)
-    return _took_effect(result) if done.ok else result
-
-
-def _took_effect(result: ToolResult) -> ToolResult:
-    told = f"{result.summary} It took effect all the same; do not repeat it."
-    return replace(result, summary=told, retryable=False)
-
-
 async def _cached(cleared: _Cleared) -> ToolResult:
     tool, ctx = cleared.tool, cleared.ctx
     if tool.cache is None or cleared.has_effect:
@@ -292,11 +271,13 @@ async def _cached(cleared: _Cleared) -> ToolResult:
             return late
         ran = True
         result = await _attempts(cleared)
-        if result.ok:
+        if result.ok and result.via == "ran":
             cache.put(key, result, ctx.clock())
         return result
 
     result = await cache.once(key, make)
+    if result.artifacts and not ran:  # files belong to the conversation of the call that made them
+        return await _attempts(cleared)
     return result if ran else _shared(result, ctx)
 
 
@@ -308,14 +289,17 @@ def _shared(result: ToolResult, ctx: RunContext[Any]) -> ToolResult:
 
 def _cache_key(cleared: _Cleared) -> str:
     tool, who = cleared.tool, cleared.ctx.principal
-    principal = [who.tenant, who.id] if tool.takes_context else None
-    return canonical([tool.name, tool.version, principal, cleared.ctx.result_tokens, cleared.verdict.call.args])
+    whose = [who.tenant, who.id if tool.takes_context else None]
+    return canonical([tool.name, tool.version, whose, cleared.ctx.result_tokens, cleared.verdict.call.args])
 
 
 async def _attempts(cleared: _Cleared) -> ToolResult:
     """Try, and where it may help try again. An effect that was begun is finished on every path but a cancellation."""
     tool, ctx = cleared.tool, cleared.ctx
     circuit = circuits.of(tool.downstream or tool.name)
+    stopped = await ctx.guard.halted(tool.name)
+    if stopped is not None:
+        return stopped
     is_probe = circuit.enter(ctx.clock())
     while True:
         known = await _begin(cleared, circuit, is_probe) if cleared.has_effect else None
@@ -329,12 +313,16 @@ async def _attempts(cleared: _Cleared) -> ToolResult:
         if ctx.emit.wants(ToolRetry):
             ctx.emit(ToolRetry(*ctx.head(), call=cleared.verdict.call, error=result.error or ""))
         await ctx.sleep(wait)
+        if await ctx.guard.halted(tool.name) is not None:
+            await _end(cleared, result, last=True)
+            return result
         try:
             is_probe = circuit.enter(ctx.clock())
         except ToolError:  # others have opened it meanwhile
             await _end(cleared, result, last=True)
             return result
         ctx.attempt += 1
+        ctx.attached = ()
         ctx.nested = 0  # the calls that the body makes are the same ones again, and their effects have the same keys
         cleared.input = validate(
             tool.input_schema, cleared.verdict.call.args
@@ -368,9 +356,9 @@ def _wait(cleared: _Cleared, error: ToolError, circuit: Circuit) -> float | None
 
 
 async def _attempt(cleared: _Cleared, circuit: Circuit, is_probe: bool) -> tuple[ToolResult, ToolError | None]:
-    ctx = cleared.ctx
+    tool, ctx = cleared.tool, cleared.ctx
     try:
-        value = await _bounded(cleared)
+        value = await within(tool.timeout, lambda: tool._run(cleared.input, ctx), tool.name)
     except (KeyboardInterrupt, GeneratorExit):
         circuit.abandon(is_probe=is_probe)
         raise
@@ -378,53 +366,37 @@ async def _attempt(cleared: _Cleared, circuit: Circuit, is_probe: bool) -> tuple
         if _is_ours():
             circuit.abandon(is_probe=is_probe)
             raise
-        fault = ToolError(f"{cleared.tool.name} was cancelled from within.")
+        fault = ToolError(f"{tool.name} was cancelled from within.")
     except BaseException as raised:  # SystemExit and a panic of native code too: this call's failure, nobody else's
-        fault = _as_tool_error(raised)
+        fault = as_tool_error(raised)
     else:
         circuit.leave(ctx.clock(), ok=True, is_probe=is_probe)
+        if isinstance(value, Deferred):
+            return await _deferred(cleared, value), None
         return _result(cleared, value), None
     if isinstance(fault, ToolInputError):  # says nothing about the downstream
         circuit.abandon(is_probe=is_probe)
     else:
         circuit.leave(ctx.clock(), ok=False, is_probe=is_probe)
-    return _failed(cleared, fault), fault
+    return failed(fault, cleared.facts.effect), fault
 
 
-async def _bounded(cleared: _Cleared) -> object:
-    """Run the body under its timeout; the run's own deadline is kept by whoever drives it."""
-    tool, ctx = cleared.tool, cleared.ctx
+async def _deferred(cleared: _Cleared, value: Deferred) -> ToolResult:
     try:
-        async with asyncio.timeout(tool.timeout) as scope:
-            return await tool._run(cleared.input, ctx)
-    except ToolError:
-        raise
-    except Exception:
-        if not scope.expired():
-            raise
-        raise ToolError(
-            f"{tool.name} did not answer within {tool.timeout:g} seconds.", retryable=True, code="tool.timeout"
-        ) from None
+        return await cleared.ctx.guard.defer(
+            cleared.verdict, cleared.facts, deferred_id(value.token), float(value.expires)
+        )
+    except ToolError as error:
+        result = failure(error)
+        return took_effect(result) if cleared.has_effect else result
 
 
 def _result(cleared: _Cleared, value: object) -> ToolResult:
     try:
         return cleared.tool.result(value, cleared.ctx)
     except Exception as error:  # the body has done its work; only its answer cannot be told
-        result = failure(_as_tool_error(error))
-        return _took_effect(result) if cleared.has_effect else result
-
-
-def _failed(cleared: _Cleared, error: ToolError) -> ToolResult:
-    result = failure(error)
-    if cleared.facts.effect == "none" or error.applied is False:
-        return result
-    if error.applied:
-        return _took_effect(result)
-    if cleared.facts.effect == "once":
-        told = f"{result.summary} It is not known whether it took effect; a person will look. Do not repeat it."
-        return replace(result, summary=told, code="effect.in_doubt", retryable=False, via="in_doubt")
-    return replace(result, summary=f"{result.summary} It is not known whether it took effect.")
+        result = failure(as_tool_error(error))
+        return took_effect(result) if cleared.has_effect else result
 
 
 def arguments_of(input: BaseModel | Mapping[str, Any]) -> Args:

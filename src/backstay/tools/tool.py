@@ -13,17 +13,29 @@ from typing import Any, ClassVar, final, get_args
 
 from pydantic import BaseModel, TypeAdapter
 
-from backstay.core.canon import digest, freeze
+from backstay.core.canon import EMPTY, digest, freeze
 from backstay.core.context import Effect, RunContext, ToolFacts
 from backstay.core.errors import ToolDefinitionError
+from backstay.core.fields import fields_named
+from backstay.core.files import FORMAT, File
+from backstay.core.hiding import hide_json, hide_result
 from backstay.core.ids import new_span_id
-from backstay.core.messages import PLAIN, Args, Json, Label, Risk, ToolCall, ToolResult, ToolSpec
-from backstay.core.schema import ArgumentsError, dump_result, meanings_of, model_schema, validate
+from backstay.core.messages import PLAIN, Args, Artifact, Json, Label, Risk, ToolCall, ToolResult, ToolSpec
+from backstay.core.schema import (
+    ArgumentsError,
+    constants_of,
+    dump_result,
+    meanings_of,
+    model_schema,
+    result_meanings,
+    validate,
+)
 from backstay.tools import pipeline
 from backstay.tools.cache import Cache
 from backstay.tools.danger import danger_in
+from backstay.tools.files import takes_files
 from backstay.tools.outside import outside_context
-from backstay.tools.summary import summarise
+from backstay.tools.summary import IDS, summarise, words_of
 
 _FIXED = ("run", "validate", "result", "facts", "spec", "is_hidden", "undeclared_danger", "check")
 _RISKS = get_args(Risk)
@@ -52,14 +64,15 @@ class Tool(ABC):
     egress: bool = False
     """A read that carries data out, such as fetching a URL."""
     untrusted: bool | frozenset[str] = False
-    """Whether its output is other people's text; or the fields of it that are. A result with such a field is untrusted
-    as a whole: what a conversation has read it has read."""
+    """Whether its output is other people's text; or the fields of it that are, wherever they stand. A result with such
+    a field makes the conversation untrusted, since what it has read it has read; its other fields may be believed."""
     secret: frozenset[str] = frozenset()
     """Fields of its output that are secret."""
     sinks: frozenset[str] | None = None
     """Arguments that name a destination. Default: every text of a write or high tool not marked `FreeText`."""
     keep: tuple[str, ...] = ()
-    """Fields of its data that stay verbatim when a result shrinks."""
+    """Fields of its data that stay verbatim when a result shrinks: names, dotted ends of paths, `*` for any letters.
+    Default: ids, and fields that the return type gives a meaning (`Money`, `Id`...)."""
     downstream: str | None = None
     """What it depends on; tools of one downstream share a circuit. Default: its own name."""
     timeout: float = 60.0
@@ -140,24 +153,84 @@ class Tool(ABC):
 
     @final
     def result(self, value: object, ctx: RunContext[Any]) -> ToolResult:
-        """Wrap what `_run` returned: JSON for programs, a bounded text for the model, the labels it must carry."""
-        facts = self._static_facts
-        given = value if isinstance(value, ToolResult) else None
-        data: Json = freeze(given.data) if given else dump_result(value, self._returns)
-        shown = summarise(given.summary if given and given.summary else data, ctx.result_tokens)
-        if shown.is_cut and given and data is None:
-            data = given.summary  # what is cut off is read again out of `data`
-        ref = f"{ctx.run_id}:{ctx.call.slot}" if shown.is_cut and ctx.call and ctx.run_id else None
-        if given is None:
-            return ToolResult(ok=True, summary=shown.text, data=data, keep=self.keep, ref=ref, label=facts.label)
+        """Wrap what `_run` returned: JSON for programs, a bounded text for the model, the labels it must carry.
+
+        Registered credentials are gone from it before anything is cut, kept or shown.
+
+        Raises:
+            ToolError: when JSON cannot hold it, or a file in it is larger than may be kept.
+        """
+        if isinstance(value, ToolResult):
+            return self._completed(hide_result(value), ctx)
+        files = list[File](ctx.attached)
+        data = hide_json(dump_result(value, self._returns, files))
+        label = self._static_facts.label.join(ctx.label)
+        artifacts = self._kept_files((), files, label, ctx) if files else ()
+        told = None if isinstance(value, File) else data
+        shown = summarise(told, ctx.result_tokens, keep=self.keep, artifacts=artifacts)
+        return ToolResult(
+            ok=True,
+            summary=shown.text,
+            data=data,
+            keep=self.keep or self._typed_results,
+            ref=_ref(ctx) if shown.is_cut else None,
+            artifacts=artifacts,
+            label=label,
+            labels=self._labels_in(data, ctx.label),
+        )
+
+    def _completed(self, given: ToolResult, ctx: RunContext[Any]) -> ToolResult:
+        """The tool's own result with what it must carry; what it says itself stands."""
+        data, words, keep = freeze(given.data), words_of(given), given.keep or self.keep
+        label = self._static_facts.label.join(ctx.label).join(given.label)
+        artifacts = self._kept_files(given.artifacts, ctx.attached, label, ctx)
+        shown = summarise(words or data, ctx.result_tokens, keep=keep, artifacts=artifacts)
         return replace(
             given,
             summary=shown.text,
-            data=data,
-            keep=given.keep or self.keep,
-            ref=given.ref or ref,
-            label=given.label.join(facts.label),
+            data=words if shown.is_cut and words and data is None else data,  # what is cut off is read again out of it
+            keep=keep or self._typed_results,
+            ref=given.ref or (_ref(ctx) if shown.is_cut else None),
+            artifacts=artifacts,
+            label=label,
+            labels=self._labels_in(data, ctx.label.join(given.label)),
         )
+
+    def _kept_files(
+        self, given: Sequence[Artifact], files: Sequence[File], label: Label, ctx: RunContext[Any]
+    ) -> tuple[Artifact, ...]:
+        """The files of a result, each once, handed over to be kept."""
+        made = {one.ref: one for one in given}
+        for file in files:
+            if file.ref not in made:
+                made[file.ref] = ctx.host.attach(file, label)
+        return tuple(made.values())
+
+    def _labels_in(self, data: Json, beside: Label) -> tuple[tuple[str, Label], ...]:
+        """The labels of single fields, by where these are in the data.
+
+        Nothing, which means that the label of the whole is every field's, where a declared field is not there, since
+        nobody knows then where its text is, and where something beside the declaration has a label.
+        """
+        if not self._static_facts.field_labels or self.untrusted is True or beside != PLAIN:
+            return ()
+        found: dict[str, Label] = {}
+        for name, label in self._static_facts.field_labels.items():
+            paths = {field.path for field in fields_named(data, (name,))}
+            if not paths or any("." in step or not step for path in paths for step in path):
+                return ()
+            for path in sorted(".".join(path) for path in paths):
+                found[path] = found.get(path, PLAIN).join(label)
+        return tuple(found.items())
+
+    @cached_property
+    def _typed_results(self) -> tuple[str, ...]:
+        """What stays when a result shrinks and nothing is named: ids, and what the return type gives a meaning.
+
+        Empty where that is ids alone, which is what no name means.
+        """
+        marked = [path for path, meaning in self._result_meanings.items() if meaning != "text"]
+        return (*IDS, *marked) if marked else ()
 
     @property
     def takes_context(self) -> bool:
@@ -190,6 +263,10 @@ class Tool(ABC):
             raise ToolDefinitionError(f"{self.name}: sinks names {unknown!r}, which is no parameter of it")
         if self.cache is not None and self.risk != "read":
             raise ToolDefinitionError(f"{self.name}: only a tool declared risk='read' may have a cache")
+        if self.cache is not None and takes_files(self._schema):
+            raise ToolDefinitionError(
+                f"{self.name}: takes a file, so it cannot have a cache: a file belongs to one conversation"
+            )
         if not self.timeout > 0 or self.max_attempts < 1:
             raise ToolDefinitionError(f"{self.name}: timeout must be above 0 seconds and max_attempts at least 1")
 
@@ -211,6 +288,10 @@ class Tool(ABC):
     @cached_property
     def _meanings(self) -> Mapping[str, str]:
         return meanings_of(self.input_schema)
+
+    @cached_property
+    def _result_meanings(self) -> Mapping[str, str]:
+        return result_meanings(self.returns) if self.returns is not None else EMPTY
 
     @cached_property
     def _returns(self) -> TypeAdapter[Any] | None:
@@ -240,7 +321,12 @@ class Tool(ABC):
             meanings=self._meanings,
             label=reduce(Label.join, fields.values(), Label(trusted=False) if self.untrusted is True else PLAIN),
             field_labels=fields,
+            constants=constants_of(self._schema),
         )
+
+    def _meaning_of(self, name: str) -> str:
+        """What an argument means; of an object with keys of its own, what its values mean."""
+        return self._meanings.get(name) or self._meanings.get(f"{name}.*", "")
 
     def _field_labels(self) -> dict[str, Label]:
         labels = (
@@ -259,7 +345,7 @@ class Tool(ABC):
         return frozenset(
             name
             for name, schema in properties.items()
-            if _holds_text(schema) and not self._meanings.get(name, "").startswith(_NOT_SINKS)
+            if _holds_text(schema) and not self._meaning_of(name).startswith(_NOT_SINKS)
         )
 
 
@@ -268,8 +354,14 @@ def _holds_text(schema: Json) -> bool:
         kinds = [one.get("type") for one in schema.get("anyOf", ()) if isinstance(one, Mapping)]  # type: ignore[union-attr]  # a schema's anyOf is an array
         if "number" in kinds:
             return False
+        if schema.get("format") == FORMAT:  # a file says what goes out, not where
+            return False
         return schema.get("type") == "string" or "$ref" in schema or any(_holds_text(one) for one in schema.values())
     return isinstance(schema, list | tuple) and any(_holds_text(one) for one in schema)
+
+
+def _ref(ctx: RunContext[Any]) -> str | None:
+    return f"{ctx.run_id}:{ctx.call.slot}" if ctx.call and ctx.run_id else None
 
 
 def _nested(name: str, args: Args, ctx: RunContext[Any]) -> RunContext[Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 from backstay.core.context import RunContext
@@ -17,6 +18,8 @@ from backstay.core.messages import Args, Json, ToolCall, ToolResult, ToolSpec
 from backstay.tools.tool import Tool
 
 PROPOSE = "propose_action"
+_OFFERS = 256
+"""So many different offers are kept rendered; requirements can ask for any subset."""
 _PROPOSE_TEXT = (
     "Propose an action that only a person may set off. Use it when the user wants one of the actions below; nothing "
     "happens until a person has decided, so never say that it is done. Actions:"
@@ -39,7 +42,7 @@ class Toolset:
         self._specs = {name: tool.spec for name, tool in self._tools.items() if not tool.is_hidden}
         self._names = frozenset(self._specs) | ({PROPOSE} if self._proposable else frozenset())
         self._propose = _propose_spec(self._proposable.values()) if self._proposable else None
-        self._offers: dict[frozenset[str], tuple[ToolSpec, ...]] = {}
+        self._offers: dict[tuple[frozenset[str], frozenset[str] | None], tuple[ToolSpec, ...]] = {}
 
     def _add(self, tool: Tool) -> None:
         if not isinstance(tool, Tool):
@@ -75,15 +78,34 @@ class Toolset:
         """Every name a model may be offered, `propose_action` included where there is something to propose."""
         return self._names
 
-    def offered(self, names: frozenset[str]) -> tuple[ToolSpec, ...]:
-        """The specs of these names, in the order the tools were given; high tools only inside `propose_action`."""
-        found = self._offers.get(names)
+    @property
+    def actions(self) -> Iterable[str]:
+        """Names of what can only be proposed, in the order the tools were given."""
+        return self._proposable
+
+    def offered(self, names: frozenset[str], actions: frozenset[str] | None = None) -> tuple[ToolSpec, ...]:
+        """The specs of these names, in the order the tools were given; high tools only inside `propose_action`.
+
+        Args:
+            names: of the tools that are shown.
+            actions: what `propose_action` holds, where that is not all there is.
+        """
+        found = self._offers.get((names, actions))
         if found is None:
             found = tuple(spec for name, spec in self._specs.items() if name in names)
             if self._propose is not None and PROPOSE in names:
-                found += (self._propose,)
-            self._offers[names] = found
+                found += (self._propose,) if actions is None else self._proposing(actions)
+            if len(self._offers) < _OFFERS:
+                self._offers[names, actions] = found
         return found
+
+    def _proposing(self, actions: frozenset[str]) -> tuple[ToolSpec, ...]:
+        tools = [tool for name, tool in self._proposable.items() if name in actions]
+        return (_propose_spec(tools),) if tools else ()
+
+    def refuse(self, call: ToolCall, code: str, told: str, ctx: RunContext[Any]) -> ToolResult:
+        """Refuse a call before it reaches a tool; it still starts and finishes, for whoever watches."""
+        return _refuse(call, _refusal(code, told), ctx)
 
     async def run(self, call: ToolCall, ctx: RunContext[Any]) -> ToolResult:
         """Take one call of a model to its tool.
@@ -92,22 +114,31 @@ class Toolset:
             call: as the model wrote it. `propose_action` becomes the real call, marked as proposed.
             ctx: the context of this call (`ctx.call` is replaced if the real call is another).
         """
+        real, found = self.resolve(call)
+        if isinstance(found, ToolResult):
+            return _refuse(real, found, ctx)
+        ctx.call = real
+        return await found.run(real.args, ctx)
+
+    def resolve(self, call: ToolCall) -> tuple[ToolCall, Tool | ToolResult]:
+        """The real call behind a model's, and its tool; the refusal where no tool may be called so."""
         if call.name == PROPOSE and self._proposable:
             proposed = self._real_call(call)
             if isinstance(proposed, ToolResult):
-                return _refuse(call, proposed, ctx)
+                return call, proposed
             call = proposed
         tool = self._tools.get(call.name)
         if tool is None:
-            return _refuse(call, _refusal("tool.unknown", self._unknown(call.name)), ctx)
+            return call, _refusal("tool.unknown", self._unknown(call.name))
         if tool.is_hidden and not call.proposed:
             told = f"{call.name} cannot be called. Propose it with {PROPOSE}; a person decides."
-            return _refuse(call, _refusal("tool.high", told), ctx)
-        ctx.call = call
-        return await tool.run(call.args, ctx)
+            return call, _refusal("tool.high", told)
+        return call, tool
 
     def _unknown(self, name: str) -> str:
-        return f"There is no tool {name!r}. The tools are: {', '.join(sorted(self.names)) or 'none'}."
+        near = get_close_matches(name.casefold()[:64], {one.casefold(): one for one in self.names}, n=1)
+        nearest = f" The nearest is {next(one for one in self.names if one.casefold() == near[0])!r}." if near else ""
+        return f"There is no tool {name[:64]!r}.{nearest} The tools are: {', '.join(sorted(self.names)) or 'none'}."
 
     def _real_call(self, call: ToolCall) -> ToolCall | ToolResult:
         action = call.args.get("action")
@@ -123,10 +154,25 @@ class Toolset:
         return replace(call, name=name, args=args, proposed=True)
 
 
+def proposed_name(call: ToolCall) -> str:
+    """Which action a call of `propose_action` is about, as the model wrote it; empty where it does not say."""
+    action = call.args.get("action")
+    name = action.get("name") if isinstance(action, Mapping) else None
+    return name if isinstance(name, str) else ""
+
+
 def proposal_reason(call: ToolCall) -> str:
     """The model's reason in a call of `propose_action`; empty for any other call."""
     reason = call.args.get("reason", "") if call.name == PROPOSE else ""
     return reason if isinstance(reason, str) else ""
+
+
+def called(calls: Iterable[ToolCall]) -> frozenset[str]:
+    """Names of the tools that these calls are of, the one that a proposal is about included."""
+    found = set[str]()
+    for call in calls:
+        found.update((call.name, proposed_name(call)) if call.name == PROPOSE else (call.name,))
+    return frozenset(found)
 
 
 def _propose_spec(tools: Iterable[Tool]) -> ToolSpec:

@@ -7,22 +7,33 @@ through here. Source: SPEC O1, O2.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Literal, TypeAlias
 
 from backstay.core.canon import canonical, digest, freeze
 from backstay.core.errors import StoreError
-from backstay.core.events import Emitter, Event, ModelAnswered, ModelFailed, ModelStart, RunFinish, RunStart, ToolFinish
+from backstay.core.events import (
+    BoundaryVerdict,
+    Emitter,
+    Event,
+    ModelAnswered,
+    ModelFailed,
+    ModelFallback,
+    ModelStart,
+    RunFinish,
+    RunStart,
+    ToolFinish,
+)
 from backstay.core.ids import new_span_id
+from backstay.core.logs import logger
 from backstay.core.messages import Json, ToolCall, Usage
 from backstay.core.redaction import redact, redact_json
 from backstay.store.protocol import RunStore
 from backstay.store.records import SpanRow
 
 SpanKind: TypeAlias = Literal["run", "model", "tool"]
-_log = logging.getLogger("backstay.trace")
+_log = logger("backstay.trace")
 BATCH_SECONDS = 0.05
 MAX_CHARS = 1024
 """Characters of arguments or of a result that a row holds."""
@@ -40,7 +51,10 @@ class Recorder:
         self._rows: list[SpanRow] = []
         self._runs: dict[tuple[str, str], tuple[float, str]] = {}
         self._asked: dict[tuple[str, str], tuple[float, str]] = {}
+        self._blocks: dict[tuple[str, str], str] = {}
+        """Digest of the constraint block that stood in the last request."""
         self._sessions: dict[str, str] = {}
+        self._rules: dict[tuple[str, str], tuple[str, ...]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._writes: set[asyncio.Task[None]] = set()
         self.dropped = 0
@@ -54,6 +68,8 @@ class Recorder:
             emitter.on(ModelStart, self._model_start),
             emitter.on(ModelAnswered, self._model_end),
             emitter.on(ModelFailed, self._model_failed),
+            emitter.on(ModelFallback, self._model_fell),
+            emitter.on(BoundaryVerdict, self._judged),
             emitter.on(ToolFinish, self._tool_end),
         ]
 
@@ -76,6 +92,7 @@ class Recorder:
     def _run_finish(self, event: RunFinish) -> None:
         started, text = self._runs.pop((event.run_id, event.span_id), (event.at, ""))
         self._asked.pop((event.run_id, event.span_id), None)
+        self._blocks.pop((event.run_id, event.span_id), None)
         ok = event.status in ("done", "waiting")
         row = self._row(event, "run", event.agent, started, event.at - started, ok)
         self._sessions.pop(event.run_id, None)
@@ -93,16 +110,18 @@ class Recorder:
 
     def _model_start(self, event: ModelStart) -> None:
         self._asked[event.run_id, event.span_id] = (event.at, event.model)
+        self._blocks[event.run_id, event.span_id] = event.rules_digest
 
     def _model_end(self, event: ModelAnswered) -> None:
         started, name = self._asked.pop((event.run_id, event.span_id), (event.at - event.seconds, event.reply.model))
         said = event.reply.text or ", ".join(one.name for one in event.reply.calls)
-        row = self._row(event, "model", name, started, event.seconds, True)
+        row = self._row(event, "model", event.model or name, started, event.seconds, True)
         self._add(
             row(
                 span_id=new_span_id(),
                 parent_id=event.span_id,
                 code=event.reply.finish,
+                input_digest=self._blocks.get((event.run_id, event.span_id), ""),
                 output=_short(said),
                 usage=event.reply.usage or Usage(),
                 cost_usd=event.cost_usd,
@@ -113,6 +132,16 @@ class Recorder:
         started, name = self._asked.pop((event.run_id, event.span_id), (event.at, ""))
         row = self._row(event, "model", name, started, event.at - started, False)
         self._add(row(span_id=new_span_id(), parent_id=event.span_id, code=event.code, output=_short(event.error)))
+
+    def _model_fell(self, event: ModelFallback) -> None:
+        started, _ = self._asked.get((event.run_id, event.span_id), (event.at, ""))
+        self._asked[event.run_id, event.span_id] = (event.at, event.next)
+        row = self._row(event, "model", event.model, started, event.at - started, False)
+        self._add(row(span_id=new_span_id(), parent_id=event.span_id, code=event.code, output=_short(event.error)))
+
+    def _judged(self, event: BoundaryVerdict) -> None:
+        if event.verdict.rules:
+            self._rules[event.run_id, event.span_id] = event.verdict.rules
 
     def _tool_end(self, event: ToolFinish) -> None:
         call, result = event.call, event.result
@@ -126,6 +155,7 @@ class Recorder:
                 input_digest=digest(_json(call)),
                 output=_short(result.summary),
                 via=result.via,
+                rules=self._rules.pop((event.run_id, event.span_id), ()),
             )
         )
 

@@ -6,13 +6,15 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from backstay.boundary.predicates.language import (
     Bound,
     Breach,
     Check,
     Op,
+    Scene,
+    Test,
     doubt,
     keys,
     left_out,
@@ -36,8 +38,8 @@ _COMPARE: Mapping[str, tuple[Callable[[Any, Any], bool], str]] = {
 def number(value: object) -> int | Decimal | None:
     """The value as an exact number, or None: a bool, NaN, infinity or more than 40 digits is no number here."""
     kind = type(value)
-    if isinstance(value, str):
-        return _decimal(value) if len(value) <= 64 else None
+    if kind is str or isinstance(value, str):
+        return _decimal(value) if len(value) <= 64 else None  # type: ignore[arg-type]  # it is a text
     if isinstance(value, int) and kind is int:
         return value if value.bit_length() <= 132 else None
     return _decimal(repr(value)) if kind is float else None
@@ -54,36 +56,54 @@ def _decimal(text: str) -> Decimal | None:
     return exact if exact.is_finite() and -40 <= exact.adjusted() <= 40 else None
 
 
-def _judge(check: Check, bound: Sequence[Bound], _now: float, _zone: str) -> tuple[Breach, ...]:
-    op, money = check["op"], check.get("money")
+def _ready(check: Check) -> Test:
+    op, money, text = check["op"], check.get("money"), _text(check)
     amount, unit, currency = (
         (check["number"], check.get("unit"), None) if money is None else (money, None, check["currency"])
     )
-    given = present(bound)
-    broken: list[Breach] = []
-    for one in given:
-        holds, limit, scale, reason = _limit(op, amount, unit, currency, one.meaning)
-        value = number(one.value)
-        if value is None or reason:
-            broken.append(doubt(one, f"{_text(check)}; the value is {reason or 'not a plain number'}"))
-        elif not holds(value if scale is None else value * scale, limit):
-            broken.append(Breach(one.path, shown(one.value), _text(check)))
-    return tuple(broken) if given or not left_out(check, bound) else nothing_given(_text(check))
+    limits: dict[str, _Limit] = {}
+
+    def test(bound: Sequence[Bound], _scene: Scene) -> tuple[Breach, ...]:
+        if len(bound) == 1:  # the usual one, and a quick answer
+            known, exact = limits.get(bound[0].meaning), number(bound[0].value)
+            if known is not None and exact is not None:
+                holds, bar, scale, reason = known
+                if scale is None and not reason and holds(exact, bar):
+                    return ()
+        given = present(bound)
+        broken: list[Breach] = []
+        for one in given:
+            meaning = one.meaning
+            limit = limits.get(meaning)
+            if limit is None:
+                limit = limits[meaning] = _limit(op, amount, unit, currency, meaning)
+            holds, bar, scale, reason = limit
+            value = number(one.value)
+            if value is None or reason:
+                broken.append(doubt(one, f"{text}; the value is {reason or 'not a plain number'}"))
+            elif not holds(value if scale is None else value * scale, bar):
+                broken.append(Breach(one.path, shown(one.value), text))
+        if broken:
+            return tuple(broken)
+        return () if given or not left_out(check, bound) else nothing_given(text)
+
+    return test
+
+
+_Limit: TypeAlias = tuple[Callable[[Any, Any], bool], int | Decimal, Decimal | None, str]
+"""How a value of one meaning is compared, with what, times what (None: nothing); and why it cannot be."""
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _limit(
-    op: str, amount: str | float, unit: str | None, currency: str | None, meaning: str
-) -> tuple[Callable[[Any, Any], bool], int | Decimal, Decimal | None, str]:
-    """How a value of this meaning is compared, with what, times what; and why it cannot be, if it cannot."""
+def _limit(op: str, amount: str | float, unit: str | None, currency: str | None, meaning: str) -> _Limit:
     limit = number(amount)
     if limit is None:
         raise ValueError(f"{amount!r} is not a plain number")
-    scale, base, reason = _scale(meaning, unit, currency)
+    scale, base, reason = scaled(meaning, unit, currency)
     return _COMPARE[op][0], limit if scale is None else limit * base, scale, reason
 
 
-def _scale(meaning: str, unit: str | None, currency: str | None) -> tuple[Decimal | None, Decimal, str]:
+def scaled(meaning: str, unit: str | None, currency: str | None) -> tuple[Decimal | None, Decimal, str]:
     """By what to multiply value (None: by nothing) and limit, or why such a value cannot stand under such a rule."""
     if unit is None and currency is None:
         return None, _ONE, ""
@@ -121,4 +141,4 @@ def _text(check: Check) -> str:
     return f"{_COMPARE[str(check['op'])][1]} {amount.rstrip()}"
 
 
-COMPARISONS: Mapping[str, Op] = dict.fromkeys(_COMPARE, Op(_judge, left_out, _problems, _text))
+COMPARISONS: Mapping[str, Op] = dict.fromkeys(_COMPARE, Op(_ready, left_out, _problems, _text))

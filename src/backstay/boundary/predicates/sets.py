@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from unicodedata import category, normalize
 
 from backstay.boundary.predicates.language import (
+    MAX_ITEMS,
     Bound,
     Breach,
     Check,
     Op,
+    Scene,
+    Test,
     doubt,
+    each,
     keys,
     left_out,
-    nothing_given,
-    present,
     shown,
 )
 from backstay.boundary.predicates.numbers import number
 from backstay.core.messages import Json
 
 
-def _key(value: Json) -> str | None:
+def key_of(value: Json) -> str | None:
     """What sets are compared by: texts NFKC and case-folded, numbers by value; None for an object."""
     if isinstance(value, str):
         return value.casefold() if value.isascii() else normalize("NFKC", normalize("NFKC", value).casefold())
@@ -32,18 +34,19 @@ def _key(value: Json) -> str | None:
     return None if exact is None else format(Decimal(exact).normalize(), "f")
 
 
-def _judge(check: Check, bound: Sequence[Bound], _now: float, _zone: str) -> tuple[Breach, ...]:
-    listed = {_key(one) for one in check["values"]}
-    inside = check["op"] == "in"
-    broken: list[Breach] = []
-    given = present(bound)
-    for one in given:
-        key = _key(one.value)
+def _ready(check: Check) -> Test:
+    listed = frozenset(key_of(one) for one in check["values"])
+    inside, text = check["op"] == "in", _text(check)
+
+    def judge(one: Bound, _scene: Scene) -> Breach | None:
+        key = key_of(one.value)
         if key is None:
-            broken.append(doubt(one, f"{_text(check)}; the value cannot be compared"))
-        elif key not in listed if inside else key in listed or _visible(key) in listed:
-            broken.append(Breach(one.path, shown(one.value), _text(check)))
-    return tuple(broken) if given or not left_out(check, bound) else nothing_given(_text(check))
+            return doubt(one, f"{text}; the value cannot be compared")
+        if key not in listed if inside else key in listed or _visible(key) in listed:
+            return Breach(one.path, shown(one.value), text)
+        return None
+
+    return each(check, text, judge)
 
 
 def _visible(key: str) -> str:
@@ -57,7 +60,9 @@ def _problems(check: Check, _depth: int) -> list[str]:
     if not isinstance(values, list | tuple) or not values:
         found.append("values must be an array of at least one text or number")
     else:
-        found += [f"values may hold texts and numbers, got {shown(one)}" for one in values if _key(one) is None]
+        if len(values) > MAX_ITEMS:
+            found.append(f"values may have {MAX_ITEMS} items, got {len(values)}")
+        found += [f"values may hold texts and numbers, got {shown(one)}" for one in values if key_of(one) is None]
     return found
 
 
@@ -66,5 +71,5 @@ def _text(check: Check) -> str:
     return f"{'only' if check['op'] == 'in' else 'none of'} {listed}"
 
 
-_ROW = Op(_judge, left_out, _problems, _text)
+_ROW = Op(_ready, left_out, _problems, _text)
 SETS: Mapping[str, Op] = {"in": _ROW, "not_in": _ROW}

@@ -66,7 +66,8 @@ def selects(bind_meaning: str, tool_meaning: str) -> bool:
     """Say whether a constraint bound to `bind_meaning` reaches an argument marked `tool_meaning`.
 
     `money` reaches every currency, `window` every bound of a span and every exact or calendar length of time;
-    a `quantity:` reaches the same unit in any of its spellings; everything else is compared as it stands.
+    a `quantity:` reaches the same unit in any of its spellings; `host` reaches URLs and recipients, `named` recipients
+    and the identifiers of anything; everything else is compared as it stands.
     """
     if bind_meaning == "money":
         return tool_meaning.startswith("money:")
@@ -74,4 +75,8 @@ def selects(bind_meaning: str, tool_meaning: str) -> bool:
         return tool_meaning.startswith("date_range:") or time_unit(tool_meaning) is not None
     if bind_meaning.startswith("quantity:") and tool_meaning.startswith("quantity:"):
         return unit_of(bind_meaning[9:]) == unit_of(tool_meaning[9:])
+    if bind_meaning == "host":
+        return tool_meaning in ("url", "recipient")
+    if bind_meaning == "named":
+        return tool_meaning == "recipient" or tool_meaning.startswith("id:")
     return bind_meaning == tool_meaning

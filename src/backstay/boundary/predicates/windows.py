@@ -6,7 +6,7 @@ Relative windows are measured from the moment of each judgement; explicit dates 
 from __future__ import annotations
 
 from calendar import monthrange
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -14,7 +14,19 @@ from math import ceil
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
-from backstay.boundary.predicates.language import Bound, Breach, Check, Op, doubt, keys, nothing_given, shown, today
+from backstay.boundary.predicates.language import (
+    Bound,
+    Breach,
+    Check,
+    Op,
+    Scene,
+    Test,
+    doubt,
+    keys,
+    nothing_given,
+    shown,
+    today,
+)
 from backstay.boundary.predicates.numbers import number
 from backstay.boundary.predicates.units import MONTHS, SECONDS, time_unit
 from backstay.core.messages import Json
@@ -38,22 +50,22 @@ def _first(days: int | None, months: int, day: date) -> date:
     return _months_before(day, months) if days is None else _days_before(day, days)
 
 
-def _limits(check: Check, now: float, zone: str) -> tuple[date, date]:
-    """First and last day of the window; a relative window, and one without `to`, never ends."""
+def _limits_of(check: Check) -> Callable[[float, str], tuple[date, date]]:
+    """First and last day of the window at a time, in a zone; a relative window, and one without `to`, never ends."""
     days = check.get("days")
     if days is not None or "months" in check:
-        return _first(days, 0 if days is not None else check["months"], today(now, zone)), date.max
+        months = 0 if days is not None else check["months"]
+        return lambda now, zone: (_first(days, months, today(now, zone)), date.max)
     first, last = check.get("from"), check.get("to")
-    return (
+    ends = (
         date.min if first is None else date.fromisoformat(first),
         date.max if last is None else date.fromisoformat(last),
     )
+    return lambda _now, _zone: ends
 
 
-def _day(value: object, zone: str) -> date | None:
-    """The day of an ISO date or date and time in the principal's zone; None for anything else."""
-    if not isinstance(value, str) or not value.isascii() or value[4:5] != "-" or value[7:8] != "-":
-        return None
+@lru_cache(maxsize=1024)
+def _of_text(value: str, zone: str) -> date | None:
     try:
         if len(value) == 10:
             return date.fromisoformat(value)
@@ -61,6 +73,13 @@ def _day(value: object, zone: str) -> date | None:
         return (stamp if stamp.tzinfo is None else stamp.astimezone(ZoneInfo(zone))).date()
     except (ValueError, OverflowError):
         return None
+
+
+def _day(value: object, zone: str) -> date | None:
+    """The day of an ISO date or date and time in the principal's zone; None for anything else."""
+    if not isinstance(value, str) or not value.isascii() or value[4:5] != "-" or value[7:8] != "-":
+        return None
+    return _of_text(value, zone) if len(value) <= 40 else None
 
 
 _Span: TypeAlias = tuple[date | None, date | None]
@@ -117,25 +136,35 @@ def _span(one: Bound, bound: Sequence[Bound], now: float, zone: str) -> _Span | 
     return _length(one.value, unit, _base(bound, now, zone) if len(bound) > 1 else today(now, zone))
 
 
-def _judge(check: Check, bound: Sequence[Bound], now: float, zone: str) -> tuple[Breach, ...]:
-    first, last = _limits(check, now, zone)
-    if _missing(check, bound):
-        return nothing_given(_text(check))
-    broken: list[Breach] = []
-    for one in bound:
-        if one.value is None:
-            continue
-        span = _span(one, bound, now, zone)
-        if span is None:
-            kind = "a span of dates" if one.meaning == "date_range:whole" else "a date or a length of time"
-            broken.append(doubt(one, f"{_text(check)}; the value cannot be read as {kind}"))
-            continue
-        start, end = span
-        whole = one.meaning == "date_range:whole"
-        open_side = whole and ((start is None and first > date.min) or (end is None and last < date.max))
-        if open_side or (start and not first <= start <= last) or (end and not first <= end <= last):
-            broken.append(Breach(one.path, shown(one.value), _text(check)))
-    return tuple(broken)
+def _ready(check: Check) -> Test:
+    text, limits, is_open = _text(check), _limits_of(check), "to" not in check
+
+    def test(bound: Sequence[Bound], scene: Scene) -> tuple[Breach, ...]:
+        zone = scene.principal.zone
+        first, last = limits(scene.now, zone)
+        if is_open and len(bound) == 1 and bound[0].meaning == "date_range:start":  # the usual one, and a quick answer
+            day = _day(bound[0].value, zone)
+            if day is not None and first <= day <= last:
+                return ()
+        if _missing(check, bound):
+            return nothing_given(text)
+        broken: list[Breach] = []
+        for one in bound:
+            if one.value is None:
+                continue
+            span = _span(one, bound, scene.now, zone)
+            if span is None:
+                kind = "a span of dates" if one.meaning == "date_range:whole" else "a date or a length of time"
+                broken.append(doubt(one, f"{text}; the value cannot be read as {kind}"))
+                continue
+            start, end = span
+            whole = one.meaning == "date_range:whole"
+            open_side = whole and ((start is None and first > date.min) or (end is None and last < date.max))
+            if open_side or (start and not first <= start <= last) or (end and not first <= end <= last):
+                broken.append(Breach(one.path, shown(one.value), text))
+        return tuple(broken)
+
+    return test
 
 
 def _missing(check: Check, bound: Sequence[Bound]) -> bool:
@@ -181,4 +210,4 @@ def _text(check: Check) -> str:
     return f"only since {check['from']}" if "from" in check else f"only until {check['to']}"
 
 
-WINDOWS: Mapping[str, Op] = {"window": Op(_judge, _missing, _problems, _text)}
+WINDOWS: Mapping[str, Op] = {"window": Op(_ready, _missing, _problems, _text)}

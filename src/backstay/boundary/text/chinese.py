@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from backstay.boundary.text.acts import Vocabulary
+from backstay.boundary.text.lexicon import HAN_THINGS, HAN_VERBS
 from backstay.boundary.text.limits import Limit
 from backstay.core.patterns import Pattern
 
 _LEAD = Pattern(
-    r"(?:请|麻烦|拜托|帮我|但是|但|不过|而且|并且|另外|记住|注意|还有|然后|好的|嗯|你好|您好|我说了|我说|以后|今后|从现在起|规则|无论如何|不管怎样"
+    r"(?:请|麻烦|拜托|帮我|但是|但|不过|而且|并且|另外|记住|注意|还有|然后|好的|嗯|你好|您好|我说了|我说|以后|今后"
+    r"|从现在起|规则|无论如何|不管怎样"
     r"|务必|一定|那就|那|而|并|且|也|都|你(?!们)|您|一律|全部)[:：]? ?"
 )
 _REPORTED = Pattern(
-    r"(?<!我)说(?!明)|表示|告诉我|规定|政策|条款|写着|标着|据说|听说|好像|大概|可能|我觉得|我猜|页面|网站上|网页|官网"
+    r"(?<!我)(?<!我是)说(?!明)|表示|告诉我|规定|政策|条款|写着|标着|据说|听说|好像|大概|可能|我觉得|我猜|页面|网站上"
+    r"|网页|官网"
 )
 _LOOSENS = Pattern(
     r"不用只|不必只|不只|不仅|不光|不限|没有上限|无上限|不受限|(?:取消|解除|放宽|忽略).{0,14}(?:限制|上限|规则)"
 )
-_ASKS = Pattern(r"吗|呢$|什么|哪[些个里]|多少|几(?=件|个|天|次)|为何|怎么|是不是|有没有|是否|多久|能不能|可不可以|能否")
+_ASKS = Pattern(
+    r"吗|呢$|什么(?!都|也)|哪[些个里]|多少|几(?=件|个|天|次)|为何|怎么|是不是|有没有|是否|多久|能不能|可不可以|能否"
+)
 _POLITE = Pattern(r"(?:请问?|麻烦)?(?:你|您)?(?:能不能|可不可以|可以|能否|能)(?:请|麻烦)?(?:你|您)?(?:只|仅)")
 _CONDITION = Pattern(r"如果|假如|假设|要是|倘若|若(?!干)|除了|的话")
 # What looks like the perfective 了 and 过 and is none.
@@ -23,22 +29,31 @@ _NOT_PAST = Pattern(r"除了|为了|了解|[行好够成]了|可以了|说了|�
 _PAST = Pattern(r"[了过]|已经|已(?=超)|上次|的时候|昨天|当时|曾")
 _STORY_START = Pattern(r"我|他|她|它|你们|别的|别人|别家|客户|客服|公司|商家|店家|这|那|上次|老板|对方|卖家")
 _FRAME = Pattern(
-    r"我们?(?:只|就|仅)?(?:要|想|需|希望|允许|同意|接受|授权|关心|看)|我们?的?(?:预算|上限|限额)|我们?最多(?:只|能|可以)*(?:付|花|出|接受)"
+    r"我们?(?:只|就|仅)?(?:要|想|需|希望|允许|同意|接受|授权|关心|看)|我们?的?(?:预算|上限|限额)|我们?最多(?:只|能"
+    r"|可以)*(?:付|花|出|接受)"
     r"|这次|这个(?:任务|报表|会话)"
 )
 _WEAK = Pattern(r"不(?:超过|超出|高于|大于|多于)|低于|少于|小于|不足|不到|⟦|最多|至多|顶多|最高|上限|限额")
 _WEAK_HEAD = Pattern(
-    r"(?:每[次笔个单天日人件]|单[次笔个]|一次|最多|总共?|合计|一共|数量|金额|价格?|花费|费用|预算|只|仅|请|不|退款?|付款?|支付|转账|汇款|"
+    r"(?:每[次笔个单天日人件周月年]|每个?(?:星期|礼拜|月)|单[次笔个]|一次|最多|总共?|合计|一共|数量|金额|价格?|花费"
+    r"|费用|预算|只|仅|请|不|退款?|付款?|支付|转账|汇款|"
     r"邮件|处理|联系|发送|打开|返回"
     r"|处理的?订单|从|自|看|查|用|取|金额|折扣|优惠|购买|买|删除?|取消|控制|限制|保持|[a-z0-9 的在要能给您你]|,)*"
 )
+_ACTION_HEAD = Pattern(
+    rf"(?:{'|'.join(HAN_VERBS)}|{'|'.join(HAN_THINGS)}|每[次笔个单天日]|一[次单笔天]|请|的|,|累计|合计|总共|一共|总额"
+    r"|加起来|单价|金额|费用|价格|数量)*"
+)
+"""A head that names an action and what it is done to: `删文件最多删10个`."""
 _NO = (
     r"(?:千万|绝对|一定|坚决|永远|切)?(?:不要|别|不准|不许|不得|禁止|严禁|切勿|勿|不可以|不可|不能"
     r"|绝不能?|绝不要|不允许)"
 )
 _DEED = (
-    r"动|碰|用|删|发|寄|联系|取消|转|汇|付|支付|退|改|动用|打开|访问|透露|泄露|泄漏|告诉|分享|提交|购买|下单|买|执行|运行|覆盖|"
-    r"公开|外传|预订|打扰|骚扰|关闭|移动|重置|格式化|安装|下载|上传|回复|抄送|处理|通知|查看|读取|修改|调用|部署|发布|看|写|卖|打电话|致电"
+    r"动|碰|用|删|发|寄|联系|取消|转|汇|付|支付|退|改|动用|打开|访问|透露|泄露|泄漏|告诉|分享|提交|购买|下单|买|执行"
+    r"|运行|覆盖|"
+    r"公开|外传|预订|打扰|骚扰|关闭|移动|重置|格式化|安装|下载|上传|回复|抄送|处理|通知|查看|读取|修改|调用|部署"
+    r"|发布|看|写|卖|打电话|致电"
 )
 _ALARM = Pattern(r"(?:不要|别|不用)(?:紧|急|着急|担心|忘|客气|误会|介意|生气|怕)")
 _PROHIBITS = Pattern(
@@ -47,7 +62,21 @@ _PROHIBITS = Pattern(
     r"|.{0,12}(?:不要|别|不得|不能|不许|不准|不可)超过[0-9.]+(?![0-9.天年月日个小周])"
     r"|.{0,12}(?:之前|以前|前)(?:必须|务必|请|要|都要)?先?(?:问|请示|征求|通知|告诉)(?:一下)?我"
 )
+_FORBIDS = Pattern(
+    r"(?:[^,]{0,12}?(?:就|都|也|一律))?(?:千万|绝对|务必)?(?:(?:不得|严禁|禁止|不许|不准|切勿|请勿)[^的吗]{2,}"
+    r"|(?:不要|别)(?!再?(?:超过|紧|急|着急|担心"
+    r"|忘|客气|误会|介意|生气|怕|难过|哭|笑|闹|傻|慌|灰心|放弃|怪|理|见怪|谢|逗|开玩笑|的|人|处|是|让|管|看了|说了"
+    r"|想|太|这么|那么|提了))[^了吧啊]{3,})"
+)
+_SOMEBODY = Pattern(
+    r"我|他|她|它|你们|别人|人家|客户|客服|公司|商家|店家|老板|对方|卖家|上次|谁|大家|有人|经理|老师|妈|爸"
+)
+_FORBIDS_LATER = Pattern(rf"[^,]{{1,16}}?{_NO}(?:再|去|擅自|随便|直接|私自)?(?:{_DEED})")
+"""`周末不要发邮件`: when or what is forbidden stands before it."""
 _REFUSED = Pattern(r".{1,40}(?:都|全|一概|一律)(?:不要|不行|不准|不许)\Z")
+
+
+_NOTHING_KNOWN = Vocabulary()
 
 
 def is_spoken_for(sentence: str) -> bool:
@@ -70,21 +99,24 @@ def is_conditional(sentence: str) -> bool:
     return bool(_CONDITION.search(sentence))
 
 
-def is_rule(clause: str, limit: Limit, before: str) -> bool:
+def is_rule(clause: str, limit: Limit, before: str, _known: Vocabulary = _NOTHING_KNOWN) -> bool:
     """Whether the words around a limit make it a rule: no story of the past, no statement of fact."""
     if _PAST.search(_NOT_PAST.sub("", clause)):
         return False
-    head = _stripped(clause)
+    head = stripped(clause)
     offset = len(clause) - len(head)
     if _STORY_START.match(head) and not _FRAME.match(head):
         return False
     if _WEAK.match(clause, limit.start):
         lead = head[: max(0, limit.start - offset)]
-        return _WEAK_HEAD.fullmatch(lead) is not None or _FRAME.match(head) is not None
+        # `订单不超过200元的` names those orders, it limits nothing.
+        named = _WEAK_HEAD.fullmatch(lead) or (not clause.endswith("的") and _ACTION_HEAD.fullmatch(lead))
+        return bool(named) or _FRAME.match(head) is not None
     return not _PAST.search(_NOT_PAST.sub("", before)) or not head.startswith("最多")
 
 
-def _stripped(head: str) -> str:
+def stripped(head: str) -> str:
+    """The clause without the words that only lead up to an order: `请`, `但是`, `另外`."""
     while lead := _LEAD.match(head):
         head = head[lead.end() :]
     return head
@@ -94,4 +126,7 @@ def is_advisory(clause: str) -> bool:
     """Whether a clause forbids or narrows something in words that no predicate says."""
     if _PAST.search(_NOT_PAST.sub("", clause)) or _ALARM.search(clause):
         return False
-    return bool(_PROHIBITS.match(_stripped(clause)) or _REFUSED.match(clause))
+    head = stripped(clause)
+    if _PROHIBITS.match(head) or _REFUSED.match(clause) or _FORBIDS.match(head):
+        return True
+    return not _SOMEBODY.match(head) and _FORBIDS_LATER.match(head) is not None

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from backstay.boundary.text.acts import Vocabulary
+from backstay.boundary.text.lexicon import stem
 from backstay.boundary.text.limits import Limit
-from backstay.boundary.text.words import scope_words
+from backstay.boundary.text.words import scope_words, set_of
 from backstay.core.patterns import Pattern
 
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_DEEDS = _set(
+_DEEDS = set_of(
     "accept access add allow analyse analyze answer apply approve ask authorise authorize book browse buy call "
     "cancel change charge check choose close collect compare consider contact count create delete deploy "
     "disclose display discard download edit email exceed exclude execute export extract fetch filter find focus "
@@ -24,7 +21,7 @@ _DEEDS = _set(
 )
 """Verbs that order the agent to do something, in the form of an order."""
 
-_NAMING = _set(
+_NAMING = set_of(
     "a an the any all each every per my our your this these those of in on at to from for with within "
     "during about by and or data order orders record records result results transaction transactions "
     "invoice invoices payment payments email emails message messages item items entries entry log logs "
@@ -32,7 +29,7 @@ _NAMING = _set(
     "delivery deliveries purchase purchases statement statements booking bookings file files document "
     "documents news info information stuff things amount amounts total price budget limit placed made "
     "created dated sent may must should can shall be are is not no new recent single everything anything "
-    "us me discount discounts"
+    "us me have has stay remain need needs discount discounts together altogether combined"
 )
 """Words that name what a limit is about; a head of nothing else is a fragment such as `refunds under 100 GBP only`."""
 
@@ -82,7 +79,8 @@ _LOOSENS = Pattern(
     r"|instead of|feel free)(?![a-z])"
 )
 _CONDITION = Pattern(
-    r"(?<![a-z])(?:if(?! (?:possible|needed|you can|you please))|except|excluding|apart from|other than)(?![a-z])"
+    r"(?<![a-z])(?:if(?! (?:possible|needed|you can|you please))|except|excluding|apart from|other than|unless"
+    r"|in case|as long as)(?![a-z])"
 )
 _POLITE = Pattern(
     r"(?:(?:please|hi|hello|hey|ok|so|and)(?: there)? )*(?:can|could|would|will) you (?:please|kindly|only|just|limit"
@@ -94,10 +92,17 @@ _PROHIBITS = Pattern(
     rf"(?:never|don't|do not|under no circumstances(?: should you| may you)?|you (?:must|may|should|shall|can)"
     rf" (?:not|never)|you (?:mustn't|can't|cannot|shouldn't)|you(?:'re| are) not (?:allowed|permitted) to"
     rf"|i (?:don't|do not) (?:want|allow) you to|only)(?: ever)? (?:{_DEED})(?![a-z])"
-    r"|(?:stay away from|keep away from|hands off|refrain from|leave .{1,60} alone)(?![a-z])"
-    r"|no (?:refunds?|transfers?|payments?|e-?mails?|calls?|deletions?|purchases?)(?![a-z])"
-    r"|(?:check with|ask) (?:me|us)(?: first)? before(?![a-z])"
+    r"|(?:stay away from|keep away from|keep out of|stay out of|hands off|refrain from|leave .{1,60} alone)(?![a-z])"
+    r"|never (?!mind|fear|again|ever|been|seen|heard|got|had|was|did|done|said|told|came|went|made|knew|thought"
+    r"|bought|paid|sent"
+    r"|gave|took|felt|[a-z]+ed(?![a-z]))[a-z]+ [a-z]"
+    r"|no (?:refunds?|transfers?|payments?|e-?mails?|calls?|deletions?|purchases?)"
+    r"(?: (?:please|today|until|to|without|before|at all|for|over|above|under|of)(?![a-z])|\Z)"
+    r"|(?:check with|ask) (?:me|us)(?: first)? before(?![a-z])|(?:never|don't|do not) do anything(?![a-z])"
 )
+
+
+_NOTHING_KNOWN = Vocabulary()
 
 
 def is_spoken_for(sentence: str) -> bool:
@@ -115,22 +120,25 @@ def is_conditional(sentence: str) -> bool:
     return bool(_CONDITION.search(sentence))
 
 
-def is_rule(clause: str, limit: Limit, before: str) -> bool:
+def is_rule(clause: str, limit: Limit, before: str, known: Vocabulary = _NOTHING_KNOWN) -> bool:
     """Whether the words around a limit make it a rule: an order, a permission, a wish, or a bare fragment.
 
     Args:
         clause: the marked clause.
         limit: the bound found in it.
         before: the earlier clauses of the sentence; a fragment that goes on with a story is part of the story.
+        known: what the agent's tools are called.
     """
     if _TAIL_STORY.search(clause, limit.end) or _STORY.search(_OWN_PAST.sub("", limit.mid)):
         return False
-    head = _stripped(clause[: limit.start])
+    head = stripped(clause[: limit.start])
     words = head.replace(",", " ").split()
-    if not words or all(word in _NAMING or scope_words(word) for word in words):
+    if _states_a_fact(words, clause, limit):
+        return False
+    if not words or all(word in _NAMING or scope_words(word) or stem(word) in known.things for word in words):
         loose = not limit.strong and bool(words)
         return not loose and not _is_story(before) and _mid_is_order(limit, clause)
-    if words[0] in _DEEDS:
+    if words[0] in _DEEDS or stem(words[0]) in known.verbs:
         return not _STORY.search(_OWN_PAST.sub("", head)) and (
             limit.strong or words[0] in ("stay", "keep", "stick", "search", "look")
         )
@@ -139,7 +147,19 @@ def is_rule(clause: str, limit: Limit, before: str) -> bool:
     return False
 
 
-def _stripped(head: str) -> str:
+def _states_a_fact(words: list[str], clause: str, limit: Limit) -> bool:
+    """`The sale is for today only`, `today only good news`: a window in a sentence about something else."""
+    if limit.check is not None and limit.check["op"] == "window" and {"is", "are"} & set(words):
+        return True
+    after = clause[limit.end :].split()
+    return clause[: limit.end].endswith(" only") and bool(after) and after[0] not in _NAMING | _DEEDS | _GOES_ON
+
+
+_GOES_ON = set_of("please pls thanks , and or but no nothing though ok okay not")
+
+
+def stripped(head: str) -> str:
+    """The clause without the words that only lead up to an order: `please`, `but`, `remember:`."""
     head = head.strip(" -")
     while lead := _LEAD.match(head) or _LABEL.match(head):
         head = head[lead.end() :].lstrip()
@@ -149,8 +169,8 @@ def _stripped(head: str) -> str:
 def _is_story(before: str) -> bool:
     if not _STORY.search(before):
         return False
-    first = _stripped(before).split(" ", 1)[0]
-    return first not in _DEEDS and _FRAME.match(_stripped(before)) is None
+    first = stripped(before).split(" ", 1)[0]
+    return first not in _DEEDS and _FRAME.match(stripped(before)) is None
 
 
 def _mid_is_order(limit: Limit, clause: str) -> bool:
@@ -163,4 +183,4 @@ def _mid_is_order(limit: Limit, clause: str) -> bool:
 
 def is_advisory(clause: str) -> bool:
     """Whether a clause forbids or narrows something in words that no predicate says."""
-    return _PROHIBITS.match(_stripped(clause)) is not None
+    return _PROHIBITS.match(stripped(clause)) is not None

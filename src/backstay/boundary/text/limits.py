@@ -31,6 +31,8 @@ class Limit:
     """Key of `render.advice` where `check` is None."""
     mid: str
     """The words between the limiting word and what it limits."""
+    key: str
+    """Letter of the mark that it bounds."""
     strong: bool
     """False where the words are a limit only if they stand alone: `within the last 3 months`."""
 
@@ -74,7 +76,7 @@ _AT_MOST = (
     r"(?<![a-z])(?:at (?:the )?(?:very )?most|up to|max(?:imum)?\.?(?: of)?|a (?:limit|cap|budget) of|not exceeding"
     r"|(?:limit|cap|budget|maximum|ceiling)(?P<mid>(?: [a-z]+){0,4}?) ?(?:is|=|:))"
 )
-_OR_LESS = r"(?:or less|or under|or fewer|or below|max(?:imum)?|at (?:the )?most|tops)(?![a-z])"
+_OR_LESS = r"(?:or less|or under|or fewer|or below|max(?:imum)?|at (?:the )?(?:very )?most|tops)(?![a-z])"
 _ZH_NOT = r"(?:不(?:得|能|可以|可|要|许|准|应该|应|该|允许|会)?|别(?![的人家处])|勿|莫|禁止|严禁)"
 _ZH_GAP = r"(?P<mid>[^⟦⟧,;:]{0,10}?)"
 _ZH_ONLY = (
@@ -155,6 +157,7 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"(?:超过|超出|早于) ?{_S}{_ZH_DROP}", _back, "zh"),
     _row(rf"{_S}(?:以外|之外|开外){_ZH_DROP}", _back, "zh"),
     _row(rf"(?:最多|至多){_ZH_GAP}{_W}", _back, "zh"),
+    _row(rf"(?:最多|至多|只){_ZH_GAP}(?:往前|向前|往回|向后倒|追溯|回溯|倒推)(?:查|看|推|翻|到)?{_S}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}早于 ?{_D}", _how("since"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}晚于 ?{_D}", _how("until"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}{_D}{_ZH_BEFORE}", _how("since"), "zh"),
@@ -211,6 +214,7 @@ def find_limits(reading: Reading, *, rule: bool = False) -> Iterator[Limit]:
                 check=check,
                 why="" if check else _why(thing, groups["k"]),
                 mid=groups.get("mid") or "",
+                key=key,
                 strong=row.strong,
             )
 

@@ -13,7 +13,7 @@ from unicodedata import normalize
 from backstay.core.patterns import Pattern
 
 BLANK = "\ufffc"
-"""Stands for every character of code and quotations."""
+"""Stands for every character of code, quotations and pasted mail."""
 
 _LONGEST_CLAUSE = 600
 # Each alternative stops at the next delimiter of its own kind: the time stays linear whatever the text.
@@ -22,6 +22,11 @@ _NOT_OWN = Pattern(
     r"|~~~.*?(?:~~~|\Z)"
     r"|`[^`\n]*`"
     r"|^[ \t]*>[^\n]*"
+    # A mail that was pasted or forwarded goes on to the end of the message.
+    r"|^[ \t]*-{2,}[ \t]*(?:Original Message|Forwarded message|Original Mail|原始邮件|转发的?邮件|转发邮件信息).*"
+    r"|^[ \t]*(?:From|Von|De|发件人)[ \t]*[:：][^\n]*\n(?=[ \t]*(?:Sent|To|Cc|Date|Subject|Reply-To|发送时间|收件人"
+    r"|抄送|日期|时间|主题)[ \t]*[:：]).*"
+    r"|^[ \t]*(?:On [^\n]{6,120} wrote|在?[^\n]{6,80}写道)[ \t]*[:：][ \t]*\n.*"
     r"|(?<![0-9])\"[^\"\n]*\""
     r"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』"
     r"|(?<![^\s(:：,，])[‘'](?=\S)[^‘’'\n]*(?:(?<=[A-Za-z])['’](?=[a-z])[^‘’'\n]*)*['’](?![A-Za-z])",
@@ -41,6 +46,8 @@ class Sentence:
 
     start: int
     end: int
+    words: str
+    """As they were written, quotations blanked, without a bullet and the mark at the end."""
     clauses: tuple[str, ...]
     """Normalised (NFKC, lower case, plain apostrophes), quotations blanked."""
     asks: bool
@@ -61,6 +68,11 @@ def plain(text: str) -> str:
 def clauses(words: str) -> tuple[str, ...]:
     """Return the clauses of a sentence, normalised; those of over 600 characters are no sentence a person says."""
     return tuple(plain(clause) for clause in _CLAUSE_END.split(words) if 0 < len(clause) <= _LONGEST_CLAUSE)
+
+
+def pieces(normal: str) -> tuple[str, ...]:
+    """Return the clauses of a sentence that is normalised already and may hold marks."""
+    return tuple(one.strip() for one in _CLAUSE_END.split(normal) if 0 < len(one.strip()) <= _LONGEST_CLAUSE)
 
 
 def sentences(text: str) -> Iterator[Sentence]:
@@ -89,4 +101,6 @@ def _sentence(own: str, start: int, stop: int, end: int, asks: bool) -> Sentence
     words = own[start:stop]
     if not words.strip().strip(BLANK):
         return None
-    return Sentence(start=start, end=start + len(own[start:end].rstrip()), clauses=clauses(words), asks=asks)
+    return Sentence(
+        start=start, end=start + len(own[start:end].rstrip()), words=words, clauses=clauses(words), asks=asks
+    )

@@ -114,15 +114,22 @@ _NOUNS: Mapping[str, str] = MappingProxyType(
             "documents": "documents document docs doc 份文档 个文档",
             "percent": "percent %",
             "kg": "kg kilograms kilos 公斤 千克",
-            "?": "times time calls call refunds transfers payments attempts retries 次 笔 家 遍 趟",
+            "users": "users user 个用户 名用户 位用户",
+            "?": "times time calls call refunds refund transfers transfer payments payment attempts retries deletions"
+            " deletion purchases purchase bookings booking cancellations cancellation 次 笔 遍 趟",
+            "companies": "家",
         }.items()
         for word in words.split()
     }
 )
-"""Noun or measure word → unit; `?` for what would have to be counted over several calls, which is no predicate here."""
+"""Noun or measure word → unit; `?` for what is counted over several calls."""
+_WHAT = Pattern(r"(?![的以就吧了即为封内左上下都也不而或和与])[\u3400-\u9fff]{2}")
+"""What a general measure word measures, where no table knows it: `三个建议`."""
 _MEASURES = frozenset("个件条份张位名")
 _NAMED = Pattern("订单|邮件|文件|客户|记录|消息")
 _QUANTITY = Pattern(rf"百分之(?P<pc>{NUMBER})|(?P<n>{NUMBER}) ?(?:[a-z]+ )?(?P<noun>{_any_of(_NOUNS)})")
+_OTHERS = Pattern(rf"(?P<n>{NUMBER}) (?P<noun>[a-z]{{3,}}s)(?![a-z])")
+"""A number of things that no table knows: `10 commands`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +184,12 @@ def _money(found: re.Match[str], reading: Reading) -> str:
     return reading.put("m", Thing(value=number(found["n1"] or found["n2"]), unit=code, text=found[0]))
 
 
+_EACH = Pattern(r"不|最多|至多|只|总|合计|累计|上限|别")
+
+
 def _length(found: re.Match[str], reading: Reading) -> str:
+    if found[0] == "一天" and _EACH.match(reading.text, found.end()):  # `a day`, no length
+        return found[0]
     kind, factor = _TIME[found["unit"]]
     value = number(found["n"])
     return reading.put("s", _time(None if value is None else value * factor, kind, found[0]))
@@ -202,13 +214,19 @@ def _back(found: re.Match[str], reading: Reading) -> str:
 
 
 def _quantity(found: re.Match[str], reading: Reading) -> str:
-    if found[0] == "一次":
+    if found[0] in ("一次", "一单", "一笔"):  # `each time`, no number
         return found[0]
     unit = "percent" if found["pc"] else _NOUNS[found["noun"]]
+    if found["noun"] in ("个", "条", "份") and (other := _WHAT.match(reading.text, found.end())):
+        unit = other[0]
     if found["noun"] in _MEASURES:
         named = {_NOUNS[noun] for noun in _NAMED.findall(reading.text)}
         unit = named.pop() if len(named) == 1 else unit
     return reading.put("q", Thing(value=number(found["pc"] or found["n"]), unit=unit, text=found[0]))
+
+
+def _others(found: re.Match[str], reading: Reading) -> str:
+    return reading.put("q", Thing(value=number(found["n"]), unit=found["noun"], text=found[0]))
 
 
 def _year(found: re.Match[str], reading: Reading) -> str:
@@ -222,6 +240,7 @@ _PASSES: tuple[tuple[Pattern, Callable[[re.Match[str], Reading], str]], ...] = (
     (_BACK, _back),
     (_QUANTITY, _quantity),
     (YEAR, _year),
+    (_OTHERS, _others),
 )
 
 
@@ -258,10 +277,23 @@ def dated(thing: Thing, how: str) -> Args | None:
 
 
 def compared(op: str, thing: Thing, kind: str) -> Args | None:
-    """The check for a limit on money or a quantity; None where number, currency or unit is not one thing."""
+    """The check for a limit on money or a quantity; None where number, currency or unit is not one thing.
+
+    A limit on calls (unit `?`) is a count over the session, whatever `reading` makes of `a day`.
+    """
+    if thing.unit == "?" and kind == "q":
+        return counted(op, thing.value)
     if thing.value is None or thing.unit == "?":
         return None
     value = format(thing.value, "f")
     if kind == "m":
         return FrozenDict({"op": op, "money": value, "currency": thing.unit})
     return FrozenDict({"op": op, "number": value, "unit": thing.unit})
+
+
+def counted(op: str, value: Decimal | None, per: str = "session") -> Args | None:
+    """The check for so many calls; None where it is no whole number or no upper limit."""
+    if value is None or value % 1 or op not in ("le", "lt"):
+        return None
+    most = int(value) - (op == "lt")
+    return FrozenDict({"op": "count", "max": most, "per": per}) if 0 <= most <= 1_000_000 else None

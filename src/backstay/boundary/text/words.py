@@ -1,4 +1,4 @@
-"""Scope words: what a rule is about, English and Chinese, and the parts of tool names that they stand for.
+"""Scope words: what a limit is about, English and Chinese; `acts` knows the tools that they name.
 
 The table is closed and holds actions alone. A noun such as `orders` is left out on purpose: a rule about the last 30
 days of orders must also reach the tool that is called `sales_report`. Source: SPEC B8; DESIGN 8.2.
@@ -31,12 +31,17 @@ _GROUPS: tuple[str, ...] = (
     "deploy deploys deploying deployment 部署 上线",
 )
 _GROUP_OF = {word: group for group in _GROUPS for word in group.split()}
+_GROUP_OF |= dict.fromkeys(("pay back", "paying back", "paid back", "pays back"), _GROUPS[0])
 _LATIN = sorted((word for word in _GROUP_OF if word.isascii()), key=len, reverse=True)
 _HAN = sorted((word for word in _GROUP_OF if not word.isascii()), key=len, reverse=True)
 _SCOPE = Pattern(
     rf"(?<![a-z_])(?:{'|'.join(map(re.escape, _LATIN))})(?![a-z_])|(?:{'|'.join(_HAN)})(?<!退(?=[货出回]))(?<!买(?=家))"
 )
-_NAME_PART = Pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+")
+
+
+def set_of(words: str) -> frozenset[str]:
+    """The words of a text as a set."""
+    return frozenset(words.split())
 
 
 def scope_words(clause: str) -> tuple[str, ...]:
@@ -46,10 +51,3 @@ def scope_words(clause: str) -> tuple[str, ...]:
         group = _GROUP_OF[match[0]]
         found.setdefault(group, group.split()[0] if match[0].isascii() else match[0])
     return tuple(found.values())
-
-
-def names_tool(word: str, tool: str) -> bool:
-    """Whether a scope word names the tool: a whole part of its name, cut at `_`, `-` and capitals, is of its group."""
-    group = _GROUP_OF.get(word, word).split()
-    parts = {part.lower() for part in _NAME_PART.findall(tool)}
-    return any(one in parts or (not one.isascii() and len(one) > 1 and one in tool) for one in group)

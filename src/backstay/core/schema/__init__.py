@@ -12,8 +12,9 @@ All reflection happens in `signature_of`, once per tool. Source: SPEC T1, T9, T1
 
 from backstay.core.schema.arguments import ArgumentsError, validate
 from backstay.core.schema.canonical import canonical_args
+from backstay.core.schema.constants import constants_of
 from backstay.core.schema.json_schema import model_schema, result_schema
-from backstay.core.schema.marks import meanings_of
+from backstay.core.schema.marks import meanings_of, result_meanings
 from backstay.core.schema.problems import problems
 from backstay.core.schema.results import dump_result
 from backstay.core.schema.signature import Signature, signature_of
@@ -22,10 +23,12 @@ __all__ = [
     "ArgumentsError",
     "Signature",
     "canonical_args",
+    "constants_of",
     "dump_result",
     "meanings_of",
     "model_schema",
     "problems",
+    "result_meanings",
     "result_schema",
     "signature_of",
     "validate",

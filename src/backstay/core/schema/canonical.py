@@ -27,7 +27,6 @@ from pydantic import (
     PydanticSchemaGenerationError,
     PydanticUndefinedAnnotation,
     PydanticUserError,
-    RootModel,
     SecretBytes,
     SecretStr,
     TypeAdapter,
@@ -298,8 +297,8 @@ def _plain(value: object, form: Form) -> Json:  # one row per kind of value
         return int(value) if value.is_integer() and abs(value) < _EXACT else float(value)
     if isinstance(value, Enum):
         return _plain(value.value, form)
-    if isinstance(value, RootModel):
-        return _plain(value.root, form)
+    if isinstance(value, BaseModel) and value.__pydantic_root_model__:  # importing RootModel would build a model
+        return _plain(value.root, form)  # type: ignore[attr-defined]  # a root model has one
     if isinstance(value, BaseModel) and not form.for_result:
         return _model(value)
     if isinstance(value, Mapping):

@@ -1,12 +1,14 @@
 """The JSON Schema a model is shown: what pydantic makes, without its noise.
 
 No titles made from names, a Decimal in two short lines, bytes as base64, extra keyword arguments where JSON Schema has
-them. Source: SPEC T9; case C13.
+them, no other keys in objects that do not speak of them. Source: SPEC T9; case C13.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticInvalidForJsonSchema
@@ -23,18 +25,27 @@ NUMERIC = r"^[+-]?\d+(\.\d+)?$"
 """What the text of a Decimal looks like, for models and constrained decoders."""
 
 
+_schemas: WeakKeyDictionary[type[BaseModel], Args] = WeakKeyDictionary()
+
+
 def model_schema(model: type[BaseModel]) -> Args:
     """Return the frozen JSON Schema of a model's arguments: descriptions, required, enum, examples, no titles.
+
+    Made once for each class.
 
     Raises:
         ToolDefinitionError: when a field has no JSON form.
     """
+    found = _schemas.get(model)
+    if found is not None:
+        return found
     try:
         schema = model.model_json_schema(by_alias=True, mode="validation", schema_generator=_Shown)
         spread = schema.get("properties", {}).pop(SPREAD, None)
         if spread is not None:
             schema["additionalProperties"] = _extra(spread)
-        return cast("Args", freeze(schema))
+        made = _schemas[model] = cast("Args", freeze(schema))
+        return made
     except (PydanticInvalidForJsonSchema, PydanticSerializationError, TypeError, ValueError) as error:
         raise ToolDefinitionError(f"{model.__name__}: it has no JSON Schema ({reason(error)})") from error
 
@@ -61,6 +72,18 @@ def _extra(spread: JsonSchemaValue) -> JsonSchemaValue | bool:
     return {"description": said, **(values if isinstance(values, dict) else {})}
 
 
+def _config(cls: Any, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the configuration of a dataclass or TypedDict: its own, or else that of the model it stands in.
+
+    Whether that model ignores other keys or says nothing of them looks the same in a TypedDict; it counts as nothing.
+    """
+    own: Mapping[str, Any] = getattr(cls, "__pydantic_config__", None) or {}
+    around = schema.get("config", {}).get("extra_fields_behavior")
+    if schema["type"] == "typed-dict":
+        around = next((one for one in (schema.get("extra_behavior"), around) if one != "ignore"), None)
+    return own if around is None else {"extra": around, **own}
+
+
 class _Shown(GenerateJsonSchema):
     """pydantic's generator, told what a language model has no use for."""
 
@@ -77,6 +100,21 @@ class _Shown(GenerateJsonSchema):
         shown = super().generate(schema, mode)
         for named in (shown, *shown.get("$defs", {}).values()):
             named.pop("title", None)
+        return shown
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        return self._closed(super().model_schema(schema), schema["cls"].model_config)
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        return self._closed(super().dataclass_schema(schema), _config(schema["cls"], schema))
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        return self._closed(super().typed_dict_schema(schema), _config(schema.get("cls"), schema))
+
+    def _closed(self, shown: JsonSchemaValue, config: Mapping[str, Any]) -> JsonSchemaValue:
+        """Say that an object takes no other keys, unless its class says what becomes of them; see `validate`."""
+        if self.mode == "validation" and "extra" not in config and "properties" in shown:
+            shown.setdefault("additionalProperties", False)
         return shown
 
     def encode_default(self, dft: Any) -> Any:

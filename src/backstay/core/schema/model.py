@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Optional, cast
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model, model_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from pydantic.fields import FieldInfo
 
 from backstay.core.errors import ToolDefinitionError
@@ -170,7 +170,7 @@ def _sole(model: type[BaseModel]) -> tuple[str, frozenset[str] | None] | None:
         return None
     (name, info), *_ = model.model_fields.items()
     cls = object_type(info.annotation)
-    if cls is None or issubclass(cls, RootModel):
+    if cls is None or getattr(cls, "__pydantic_root_model__", False):
         return None
     key = info.validation_alias if isinstance(info.validation_alias, str) else name
     if issubclass(cls, BaseModel):

@@ -84,18 +84,31 @@ _KINDS = {
 }
 
 
-def problems(error: ValidationError, args: object, model: type[BaseModel] | None = None) -> list[str]:
+def has_unknown_keys(error: ValidationError) -> bool:
+    """Whether some of what pydantic found are keys that an object does not know."""
+    return any(detail["type"] in _EXTRA for detail in error.errors(include_url=False, include_input=False))
+
+
+def problems(
+    error: ValidationError, args: object, model: type[BaseModel] | None = None, *, only_unknown: bool = False
+) -> list[str]:
     """Return one line for each problem, such as `amount: expected a number, got "abc"`.
 
     Args:
         error: what pydantic found.
         args: the arguments it was found in; they tell the steps of a path from pydantic's own words.
-        model: what they were validated against, to name what it takes instead of an unknown argument.
+        model: what they were validated against, to name what it takes instead of an unknown argument. Where the object
+            says that it takes or ignores any key, an unknown one is no problem.
+        only_unknown: leave out everything but unknown keys.
     """
     schema = model_schema(model) if model is not None else None
     found: dict[Path, list[ErrorDetails]] = {}
     for detail in error.errors(include_url=False):
-        found.setdefault(_path(detail, args), []).append(detail)
+        path, is_unknown = _path(detail, args), detail["type"] in _EXTRA
+        if is_unknown and model is not None and _is_open(model, schema, path[:-1]):
+            continue
+        if is_unknown or not only_unknown:
+            found.setdefault(path, []).append(detail)
     return [_line(path, details, schema) for path, details in found.items()]
 
 
@@ -118,7 +131,7 @@ def _path(detail: ErrorDetails, args: object) -> Path:
 
 
 def _line(path: Path, details: list[ErrorDetails], schema: Args | None) -> str:
-    name = ".".join(map(str, path)) or "arguments"
+    name = ".".join(str(step) or '""' for step in path) or "arguments"
     kinds = {detail["type"] for detail in details}
     if kinds <= set(_EXTRA):
         return f"{name}: no such argument{_takes(schema, path[:-1])}"
@@ -175,15 +188,29 @@ def _branches(node: Any, schema: Args | None) -> list[Mapping[str, Any]]:
     return [node]
 
 
+def _is_open(model: type[BaseModel], schema: Args | None, path: Path) -> bool:
+    """Whether some object that may stand there takes or ignores keys it does not know."""
+    if not path:
+        return model.model_config.get("extra", "forbid") != "forbid"
+    objects = [branch for branch in _branches(_node(schema, path), schema) if "properties" in branch]
+    return any(branch.get("additionalProperties", True) is not False for branch in objects)
+
+
 def _node(schema: Args | None, path: Path) -> Any:
     node: Any = schema
     for step in path:
-        branches = _branches(node, schema)
-        key = "items" if isinstance(step, int) else "properties"
-        inner = [branch[key] for branch in branches if key in branch]
-        found = [one if key == "items" else one[step] for one in inner if key == "items" or step in one]
-        node = found[0] if found else None
+        node = next((inner for branch in _branches(node, schema) for inner in _inside(branch, step)), None)
     return node
+
+
+def _inside(branch: Mapping[str, Any], step: str | int) -> list[Any]:
+    """Return the schema of one item or of one key, as a list of one; empty where the schema says nothing of it."""
+    if isinstance(step, int):
+        first = branch.get("prefixItems", ())
+        found = first[step] if step < len(first) else branch.get("items")
+    else:
+        found = branch.get("properties", {}).get(step, branch.get("additionalProperties"))
+    return [found] if isinstance(found, Mapping) else []
 
 
 def _wanted(schema: Args | None, path: Path) -> str:

@@ -9,25 +9,31 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from backstay.core.canon import FrozenDict, canonical, freeze
 from backstay.core.errors import ToolError
+from backstay.core.files import File
 from backstay.core.messages import Json
 from backstay.core.schema.canonical import jsonable, text_of
 from backstay.core.schema.json_schema import reason
 
-_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(defer_build=True))
 _AS_IT_IS = frozenset({str, int, bool, type(None)})
 _FAILURES = (PydanticSerializationError, TypeError, ValueError, RecursionError)
 
 
-def dump_result(value: object, returns: TypeAdapter[Any] | None) -> Json:
+def dump_result(value: object, returns: TypeAdapter[Any] | None, files: list[File] | None = None) -> Json:
     """Return what a tool returned as frozen JSON.
 
-    Models and dataclasses by their aliases, sets sorted, bytes as base64, a Decimal as text. A value that is not of the
-    declared type is dumped as what it is.
+    Models and dataclasses by their aliases, sets sorted, bytes as base64, a Decimal as text, a `File` as its handle. A
+    value that is not of the declared type is dumped as what it is.
+
+    Args:
+        value: what the tool returned.
+        returns: the adapter of the declared type.
+        files: takes up the files found inside, some of them twice.
 
     Raises:
         ToolError: when JSON cannot hold it: NaN, an open file, two keys that become one.
@@ -38,11 +44,11 @@ def dump_result(value: object, returns: TypeAdapter[Any] | None) -> Json:
         value = list(value)
     adapter = returns or _ANYTHING
     try:
-        plain = adapter.dump_python(value, by_alias=True, warnings=False)
+        plain = adapter.dump_python(value, by_alias=True, warnings=False, context=files)
     except _FAILURES:
         plain = value
     try:
-        return _merged(adapter.dump_python(value, mode="json", by_alias=True, warnings=False), plain)
+        return _merged(adapter.dump_python(value, mode="json", by_alias=True, warnings=False, context=files), plain)
     except _FAILURES as error:
         return _by_hand(plain, error)
 

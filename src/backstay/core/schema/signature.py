@@ -17,7 +17,7 @@ from backstay.core.errors import ToolDefinitionError
 from backstay.core.messages import Args
 from backstay.core.schema.canonical import adapter
 from backstay.core.schema.docstring import read
-from backstay.core.schema.marks import meanings_of
+from backstay.core.schema.marks import meanings_of, result_meanings
 from backstay.core.schema.model import BUILD_FAILURES, arguments_model
 from backstay.core.schema.names import Names, local_names, names_for, resolve
 from backstay.core.schema.parameters import ABSENT, EMPTY, Parameter, bare, parameters_of, reserved_by, with_fields
@@ -47,6 +47,8 @@ class Signature:
     """Whether the call returns an awaitable."""
     returns: TypeAdapter[Any] | None
     """Of the declared return type; None where none is declared, or where pydantic has no schema for it."""
+    result_meanings: Mapping[str, str]
+    """Field of the result → meaning, as the declared return type has it."""
     _call: Call
     _parameters: tuple[Parameter, ...]
 
@@ -103,16 +105,17 @@ def signature_of(
         )
     parameters = with_fields(parameters, docs)
     model, schema = arguments_model(said, parameters, reserved_by(function, parameters), local)
-    returns, awaits = _returns(returned, f"return of {said}", names, local)
+    returns, awaits, returned_meanings = _returns(returned, f"return of {said}", names, local)
     return Signature(
         name=said,
         description=docs.description if description is None else description,
         model=model,
         schema=schema,
-        meanings=MappingProxyType(meanings_of(model)),
+        meanings=MappingProxyType(meanings_of(model, names)),
         context_parameter=next((one.name for one in parameters if one.field is None), None),
         is_async=awaits or _is_async(function),
         returns=returns,
+        result_meanings=MappingProxyType(returned_meanings),
         _call=_caller(function, parameters),
         _parameters=tuple(parameters),
     )
@@ -157,19 +160,21 @@ def _is_async(function: Any) -> bool:
     )
 
 
-def _returns(declared: Any, where: str, names: Names, local: Mapping[str, Any]) -> tuple[TypeAdapter[Any] | None, bool]:
-    """Return the adapter of the declared type, and whether an awaitable of it is declared."""
+def _returns(
+    declared: Any, where: str, names: Names, local: Mapping[str, Any]
+) -> tuple[TypeAdapter[Any] | None, bool, dict[str, str]]:
+    """Return the adapter of the declared type, whether an awaitable of it is declared, and what its fields mean."""
     if declared is EMPTY:
-        return None, False
+        return None, False, {}
     annotation = resolve(where, declared, names)
     awaits = get_origin(annotation) in (Awaitable, Coroutine)
     if awaits:
         annotation = get_args(annotation)[-1]
     accept_typed_dicts(annotation, names)
     try:
-        return adapter(annotation, _RETURNS, local), awaits
+        return adapter(annotation, _RETURNS, local), awaits, result_meanings(annotation, names)
     except BUILD_FAILURES:  # dumped by what it is
-        return None, awaits
+        return None, awaits, {}
 
 
 def _caller(function: Callable[..., Any], parameters: list[Parameter]) -> Call:

@@ -62,7 +62,9 @@ class EmbeddedModel(FunctionModel):
         self._brain = Brain(router, chosen, self._open, phrase=phrase)
         name = self._path.stem.lower() if self._path else SMOLLM2.name
         family = "custom" if self._path else SMOLLM2.family
-        profile = ModelProfile(family=family, window=WINDOW, schema_output=True, parallel=False, price=_FREE)
+        profile = ModelProfile(
+            family=family, window=WINDOW, schema_output=True, keeps_notes=False, parallel=False, price=_FREE
+        )
         super().__init__(self._think, profile=profile, name=f"embedded:{name}")
 
     def _open(self) -> Runtime:

@@ -11,12 +11,14 @@ from itertools import islice
 from typing import Literal, TypeVar
 
 from backstay.boundary.actions import Decision, PendingAction
-from backstay.core.context import Effect, Principal
+from backstay.core.context import Effect, Principal, Reserve
 from backstay.core.errors import FencedError, StoreError
 from backstay.core.ids import new_id
-from backstay.core.messages import Json, ToolResult
+from backstay.core.messages import Artifact, Json, ToolResult
 from backstay.store import checks, codec
+from backstay.store.access import check_opens, dedup_key, may_see, owner_of
 from backstay.store.checks import EffectRow, Held
+from backstay.store.memory.standing import MemoryStanding
 from backstay.store.memory.tables import TRACES, Tables
 from backstay.store.protocol import NO_STATUSES
 from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, Snapshot, SpanRow
@@ -35,6 +37,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self._is_closed = False
         self._t = Tables(clock)
+        self.standing = MemoryStanding(self._t, self._opened)
 
     @property
     def is_durable(self) -> bool:
@@ -47,12 +50,15 @@ class MemoryStore:
         """See `RunStore.create`. A run id that exists already counts as the same creation once more."""
         checks.named(run.run_id, run.session_id, run.root_id, dedup or "")
         with self._opened():
+            if dedup:
+                dedup = dedup_key(run.principal, dedup)
             known = self._t.runs.get(self._t.dedups.get(dedup, run.run_id) if dedup else run.run_id)
             if known is not None:
+                check_opens(run.principal, known.row.session_id, owner_of(known.row.principal))
                 return known.row, None
-            stream = self._t.stream(run.session_id, run.root_id)
+            stream = self._t.opened(run)
             is_taken = claim is None or bool(stream.inputs) or not stream.root.is_free(self._t.clock())
-            waiting = self._t.waiting(stream)
+            waiting = self._t.waiting(stream, run.principal)
             target = waiting or self._t.add(run, stream, "queued" if is_taken else "running")
             if dedup:
                 self._t.dedups[dedup] = target.row.run_id
@@ -122,8 +128,10 @@ class MemoryStore:
         outcomes: Sequence[tuple[str, ToolResult]] = (),
         audit: Sequence[AuditRow] = (),
         statuses: Mapping[str, str] = NO_STATUSES,
+        files: Sequence[tuple[Artifact, bytes]] = (),
     ) -> int:
         """See `RunStore.append`. Everything is checked before anything is written."""
+        checks.sized(files)
         with self._opened():
             root = self._t.held(fence)
             self._t.check_places(root, records)
@@ -141,7 +149,19 @@ class MemoryStore:
             for run, status in runs:
                 self._t.set_status(run, status)
             self._t.write_audit(root.session_id, audit)
+            if files:
+                self._t.files.keep(root.session_id, files)
             return sum(self._t.waiting_arrivals(run_id) for run_id in {one.run_id for one in records})
+
+    async def artifact(
+        self, session_id: str, ref: str, *, principal: Principal | None = None
+    ) -> tuple[Artifact, bytes]:
+        """See `RunStore.artifact`."""
+        with self._opened():
+            if not may_see(principal, self._t.owner(session_id)):
+                raise checks.no_artifact(ref)
+            stream = self._t.streams.get(session_id)
+            return self._t.files.get(stream.root.session_id if stream else session_id, ref)
 
     async def begin_effect(
         self,
@@ -150,7 +170,7 @@ class MemoryStore:
         effect: Effect,
         digest: str,
         attempt: int,
-        reserve: Sequence[tuple[str, Decimal]],
+        reserve: Sequence[Reserve],
         audit: AuditRow,
     ) -> Literal["new", "started"] | ToolResult:
         """See `RunStore.begin_effect`. Of effects that an older epoch began, only `once` is `started`; the repeatable
@@ -162,18 +182,52 @@ class MemoryStore:
             answer = checks.begin(row, fence, key, digest)
             if answer != "new":
                 return answer
-            held = row.reserve if row else tuple(reserve)
+            full = None if row else checks.over(reserve, lambda name: self._t.held_of(root, name))
+            if full is not None:
+                return full
+            held = row.reserve if row else checks.amounts_of(reserve)
             for name, amount in () if row else held:
-                before = root.ledger.get(name, Held())
-                root.ledger[name] = Held(before.reserved + amount, before.committed)
+                before = self._t.held_of(root, name)
+                self._t.ledger_of(root, name)[name] = Held(before.reserved + amount, before.committed)
             root.effects[key] = EffectRow(
                 effect=effect, digest=digest, attempt=attempt, epoch=fence.epoch, reserve=held
             )
             self._t.write_audit(root.session_id, (audit,))
             return "new"
 
+    async def reserved(self, session_id: str, effects: Sequence[str]) -> Mapping[str, Sequence[tuple[str, Decimal]]]:
+        """See `RunStore.reserved`."""
+        with self._opened():
+            stream = self._t.streams.get(session_id)
+            known = stream.root.effects if stream else {}
+            names = [one for one in known if any(one == key or one.startswith(f"{key}/") for key in effects)]
+            return {one: known[one].reserve for one in names if known[one].holds}
+
+    async def charge(self, fence: Fence, amounts: Sequence[Reserve]) -> str | None:
+        """See `RunStore.charge`."""
+        with self._opened():
+            self._t.held(fence)
+            found = {one.key: self._t.shared.get(one.key, Held()) for one in amounts}
+            full = checks.full(amounts, found)
+            if full is None:
+                self._t.shared.update(checks.charged(amounts, found))
+            return full
+
+    async def spent(self, keys: Sequence[str]) -> Mapping[str, Decimal]:
+        """See `RunStore.spent`."""
+        with self._opened():
+            found = {key: self._t.shared.get(key, Held()) for key in keys}
+            return {key: held.reserved + held.committed for key, held in found.items()}
+
     async def release(
-        self, fence: Fence, run_id: str, status: str, records: Sequence[Record], *, wake_at: float | None = None
+        self,
+        fence: Fence,
+        run_id: str,
+        status: str,
+        records: Sequence[Record],
+        *,
+        wake_at: float | None = None,
+        parked: int | None = None,
     ) -> None:
         """See `RunStore.release`. A child released inside its parent's drive leaves the session with the parent."""
         with self._opened():
@@ -184,6 +238,8 @@ class MemoryStore:
                 self._t.put(self._t.streams[record.session_id], record)
             self._t.set_status(run, status)
             run.wake_at = wake_at
+            if parked is not None:
+                self._t.parked[run_id] = parked
             if wake_at is not None:
                 self._t.waking[run_id] = wake_at
             if root.driver == run_id:
@@ -200,14 +256,27 @@ class MemoryStore:
             if after.state == "expired":
                 run.wake_at = self._t.waking[action.run_id] = decision.at
                 raise checks.expired(action)
-            self._t.leave(run, checks.arrival_of_decision(action, decision))
+            if after.state != "open":
+                self._t.leave(run, checks.arrival_of_decision(action, decision))
             self._t.write_audit(run.row.root_id, (audit,))
             return after
 
-    async def action(self, pending_id: str) -> PendingAction:
+    def sign(self, what: str) -> str:
+        """See `RunStore.sign`."""
+        return self._t.chain.seal("signed", what)
+
+    async def note(self, pending_id: str, audit: AuditRow) -> None:
+        """See `RunStore.note`."""
+        with self._opened():
+            self._t.write_audit(self._t.run(self._t.action(pending_id).run_id).row.root_id, (audit,))
+
+    async def action(self, pending_id: str, *, principal: Principal | None = None) -> PendingAction:
         """See `RunStore.action`."""
         with self._opened():
-            return self._t.action(pending_id)
+            found = self._t.action(pending_id)
+            if not may_see(principal, owner_of(found.principal)):
+                raise checks.no_action(pending_id)
+            return found
 
     async def pending(
         self, *, principal: Principal | None = None, state: str = "open", after: str = "", limit: int = 50
@@ -216,12 +285,15 @@ class MemoryStore:
         with self._opened():
             ids = self._t.open if state == "open" else self._t.actions
             found = (self._t.actions[one] for one in sorted(one for one in ids if one > after))
-            return _page((one for one in found if state in ("", one.state) and _is_of(principal, one.principal)), limit)
+            return _page((one for one in found if state in ("", one.state) and _is_seen(principal, one)), limit)
 
-    async def run(self, run_id: str) -> RunRow:
+    async def run(self, run_id: str, *, principal: Principal | None = None) -> RunRow:
         """See `RunStore.run`."""
         with self._opened():
-            return self._t.run(run_id).row
+            row = self._t.run(run_id).row
+            if not _is_seen(principal, row):
+                raise checks.no_run(run_id)
+            return row
 
     async def runs(
         self, *, principal: Principal | None = None, status: str = "", after: str = "", limit: int = 50
@@ -229,21 +301,30 @@ class MemoryStore:
         """See `RunStore.runs`."""
         with self._opened():
             found = (self._t.runs[one].row for one in sorted(one for one in self._t.runs if one > after))
-            return _page(
-                (one for one in found if status in ("", one.status) and _is_of(principal, one.principal)), limit
-            )
+            return _page((one for one in found if status in ("", one.status) and _is_seen(principal, one)), limit)
 
-    async def read(self, session_id: str, *, after: int = 0, limit: int = 200) -> Sequence[Record]:
+    async def read(
+        self, session_id: str, *, principal: Principal | None = None, after: int = 0, limit: int = 200
+    ) -> Sequence[Record]:
         """See `RunStore.read`. Empty for no such session."""
         with self._opened():
             stream = self._t.streams.get(session_id)
             start = max(after, 0)
-            return stream.records[start : start + limit] if stream else []
+            is_seen = stream is not None and may_see(principal, stream.owner)
+            return stream.records[start : start + limit] if stream and is_seen else []
 
-    async def audit(self, session_id: str) -> Sequence[tuple[AuditRow, str]]:
+    async def audit(self, session_id: str, *, principal: Principal | None = None) -> Sequence[tuple[AuditRow, str]]:
         """See `RunStore.audit`. Rows of child runs stand in their root session's chain."""
         with self._opened():
+            if not may_see(principal, self._t.owner(session_id)):
+                return []
             return [(link.row, link.hash) for link in self._t.chained(session_id).links]
+
+    async def audit_heads(self) -> Sequence[tuple[str, int, str]]:
+        """See `RunStore.audit_heads`."""
+        with self._opened():
+            found = [(one, self._t.chained(one).head) for one in sorted(self._t.audits)]
+            return [(one, head.n, head.hash) for one, head in found if head is not None]
 
     async def verify_audit(self, session_id: str | None = None) -> Sequence[str]:
         """See `RunStore.verify_audit`."""
@@ -273,6 +354,7 @@ class MemoryStore:
         with self._opened():
             names = {*self._t.arrived, *self._t.running}
             names.update(run_id for run_id, at in self._t.waking.items() if at <= now)
+            names.update(run_id for run_id, at in self._t.parked.items() if at != self._t.changes)
             names.update(self._t.actions[one].run_id for one, at in self._t.open.items() if at <= now)
             runs = [
                 self._t.runs[one] for one in names if one in self._t.runs and self._t.is_due(self._t.runs[one], now)
@@ -294,8 +376,10 @@ class MemoryStore:
                 raise checks.no_session(session_id)
             copy = new_id("session")
             stream = self._t.stream(copy, copy)
+            stream.owner = source.owner
             for record in source.records[: max(upto, 0)]:
                 self._t.put(stream, checks.numbered(record, record.seq, copy))
+            self._t.files.copy(source.root.session_id, copy)
             return copy
 
     async def forget(self, session_id: str) -> None:
@@ -313,16 +397,20 @@ class MemoryStore:
             while len(self._t.traces) > TRACES:
                 self._t.traces.popitem(last=False)
 
-    async def spans(self, trace_id: str) -> Sequence[SpanRow]:
+    async def spans(self, trace_id: str, *, principal: Principal | None = None) -> Sequence[SpanRow]:
         """See `RunStore.spans`."""
         with self._opened():
             traces = [self._t.traces[trace_id]] if trace_id in self._t.traces else self._t.traces_of_run(trace_id)
-            return sorted((one for trace in traces for one in trace.values()), key=_by_start)
+            found = (one for trace in traces for one in trace.values())
+            return sorted((one for one in found if may_see(principal, self._t.owner(one.session_id))), key=_by_start)
 
-    async def traces(self, *, after: str = "", limit: int = 50) -> Sequence[SpanRow]:
+    async def traces(
+        self, *, principal: Principal | None = None, after: str = "", limit: int = 50
+    ) -> Sequence[SpanRow]:
         """See `RunStore.traces`. A trace whose run was driven several times is named by its first drive."""
         with self._opened():
             firsts = [found for trace in self._t.traces.values() if (found := _first(trace.values()))]
+            firsts = [one for one in firsts if may_see(principal, self._t.owner(one.session_id))]
             firsts.sort(key=lambda span: (span.started_at, span.trace_id), reverse=True)
             at = next((n + 1 for n, span in enumerate(firsts) if span.trace_id == after), 0)
             return firsts[at : at + limit]
@@ -341,8 +429,8 @@ def _page(found: Iterable[T], limit: int) -> list[T]:
     return list(islice(found, max(limit, 0)))
 
 
-def _is_of(principal: Principal | None, owner: Principal) -> bool:
-    return principal is None or (principal.tenant == owner.tenant and principal.id == owner.id)
+def _is_seen(principal: Principal | None, row: RunRow | PendingAction) -> bool:
+    return principal is None or may_see(principal, owner_of(row.principal))
 
 
 def _by_start(span: SpanRow) -> tuple[float, str]:

@@ -13,10 +13,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from backstay.boundary.actions import PendingAction
+from backstay.core.context import Principal, is_shared
 from backstay.core.messages import Json, ToolResult
 from backstay.store import checks
+from backstay.store.access import Owner, check_opens, may_continue, owner_of
 from backstay.store.chain import Chain, Head, Link
 from backstay.store.checks import EffectRow, Held
+from backstay.store.memory.files import Files
 from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, SpanRow
 
 KEPT = 256
@@ -42,14 +45,17 @@ class Run:
 class Stream:
     """A session: its records, the newest snapshot, the runs whose inputs are queued (oldest first)."""
 
-    __slots__ = ("inputs", "records", "root", "runs", "snapshot")
+    __slots__ = ("inputs", "owner", "records", "root", "runs", "snapshot", "waits")
 
     def __init__(self, root: Root) -> None:
         self.root = root
+        self.owner: Owner = None
         self.records: list[Record] = []
         self.snapshot: Record | None = None
         self.inputs: list[str] = []
         self.runs: list[Run] = []
+        self.waits: dict[str, Run] = {}
+        """Those of its runs that wait for somebody."""
 
 
 class Root:
@@ -99,8 +105,15 @@ class Tables:
         """Runs with un-numbered arrivals."""
         self.running: dict[str, None] = {}
         self.waking: dict[str, float] = {}
+        self.changes = 0
+        """How often halts and grants have changed."""
+        self.parked: dict[str, int] = {}
+        """Runs that a halt has parked, and the change at which."""
         self.audits: dict[str, Audit] = {}
+        self.shared: dict[str, Held] = {}
+        """The ledger's keys that all sessions share."""
         self.board: dict[tuple[str, str], tuple[Json, int]] = {}
+        self.files = Files()
         self.traces: OrderedDict[str, dict[str, SpanRow]] = OrderedDict()
         self.finished: OrderedDict[str, None] = OrderedDict()
         """Sessions that may be dropped, oldest first."""
@@ -142,6 +155,21 @@ class Tables:
         made = self.streams[session_id] = Stream(root)
         return made
 
+    def opened(self, run: RunRow) -> Stream:
+        """The stream in which a new run's principal may speak; it is theirs if it was not there."""
+        known = self.streams.get(run.session_id)
+        if known is not None:
+            check_opens(run.principal, run.session_id, known.owner)
+        stream = self.stream(run.session_id, run.root_id)
+        if stream.owner is None:
+            stream.owner = owner_of(run.principal)
+        return stream
+
+    def owner(self, session_id: str) -> Owner:
+        """Whose a session is; None where there is none."""
+        found = self.streams.get(session_id)
+        return found.owner if found else None
+
     def add(self, row: RunRow, stream: Stream, status: str) -> Run:
         """A new run of a session."""
         self._order += 1
@@ -149,9 +177,10 @@ class Tables:
         stream.runs.append(made)
         return made
 
-    def waiting(self, stream: Stream) -> Run | None:
-        """The newest run of a session that waits for somebody."""
-        return next((run for run in reversed(stream.runs) if run.row.status in _WAITS), None)
+    def waiting(self, stream: Stream, principal: Principal) -> Run | None:
+        """The newest run of a session that waits for somebody and that this principal may go on with."""
+        mine = (run for run in stream.waits.values() if may_continue(principal, run.row.principal))
+        return max(mine, key=lambda run: run.order, default=None)
 
     def leave(self, run: Run, record: Record) -> None:
         """Leave an arrival for whoever drives the run."""
@@ -174,11 +203,11 @@ class Tables:
         A decision about a row that an ended run left open, such as a rule to be confirmed, goes with it.
         """
         run_id = run.row.run_id
-        if self.arrived:
-            for over in stream.runs:
-                if over.arrivals and over.row.status in ENDED:
-                    taken, over.arrivals = over.arrivals, []
-                    self.number(stream, over, [one for one in taken if one.kind == "decided"])
+        left = [one for name in self.arrived if (one := self.runs[name]).row.session_id == run.row.session_id]
+        for over in sorted(left, key=lambda one: one.order):
+            if over.arrivals and over.row.status in ENDED:
+                taken, over.arrivals = over.arrivals, []
+                self.number(stream, over, [one for one in taken if one.kind == "decided"])
         if run.arrivals:
             taken, run.arrivals = run.arrivals, []
             self.number(stream, run, taken)
@@ -186,6 +215,7 @@ class Tables:
         if run.wake_at is not None:
             run.wake_at = None
             self.waking.pop(run_id, None)
+        self.parked.pop(run_id, None)
         self.set_status(run, "running")
 
     def number(self, stream: Stream, run: Run, records: Sequence[Record]) -> list[Record]:
@@ -223,6 +253,11 @@ class Tables:
             self.running[row.run_id] = None
         else:
             self.running.pop(row.run_id, None)
+        waits = self.streams[row.session_id].waits
+        if status in _WAITS:
+            waits[row.run_id] = run
+        else:
+            waits.pop(row.run_id, None)
         if row.status != status:
             run.row = with_status(row, status, row.created_at)
 
@@ -249,8 +284,16 @@ class Tables:
         """Keep the outcome of an effect and settle what it had reserved."""
         row = root.effects[key]
         for name, amount in row.reserve if row.is_unsettled else ():
-            root.ledger[name] = checks.settle(root.ledger.get(name, Held()), amount, result)
+            self.ledger_of(root, name)[name] = checks.settle(self.held_of(root, name), amount, result)
         root.effects[key] = replace(row, outcome=result)
+
+    def ledger_of(self, root: Root, name: str) -> dict[str, Held]:
+        """Where a key of the ledger is kept: with its session, or for all of them."""
+        return self.shared if is_shared(name) else root.ledger
+
+    def held_of(self, root: Root, name: str) -> Held:
+        """What a key of the ledger holds."""
+        return self.ledger_of(root, name).get(name, Held())
 
     def write_audit(self, session_id: str, rows: Sequence[AuditRow]) -> None:
         """Keep audit rows."""
@@ -312,9 +355,10 @@ class Tables:
         """Forget a root session and its children, but for the audit chain."""
         runs = [run for session_id in root.sessions for run in self.streams.pop(session_id).runs]
         self.finished.pop(root.session_id, None)
+        self.files.drop(root.session_id)
         del self.roots[root.session_id]
         for run in runs:
-            for table in (self.runs, self.arrived, self.running, self.waking):
+            for table in (self.runs, self.arrived, self.running, self.waking, self.parked):
                 _without(table, run.row.run_id)
             for dedup in run.dedups:
                 del self.dedups[dedup]

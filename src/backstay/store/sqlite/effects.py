@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from backstay.boundary.actions import Decision, PendingAction
-from backstay.core.context import Effect
+from backstay.core.context import Effect, Reserve, is_shared
 from backstay.core.errors import DecisionError
 from backstay.core.messages import ToolResult
 from backstay.store import checks, codec
@@ -24,6 +24,7 @@ _EFFECT = "SELECT effect, digest, attempt, epoch, reserve, outcome FROM effects 
 _BEGIN = """INSERT INTO effects (session_id, key, effect, digest, attempt, epoch, reserve) VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (session_id, key) DO UPDATE SET effect = excluded.effect, attempt = excluded.attempt,
     epoch = excluded.epoch"""
+_INSIDE = "SELECT key FROM effects WHERE session_id = ? AND (key = ? OR (key >= ? AND key < ?)) AND reserve <> '[]'"
 _FINISH = "UPDATE effects SET outcome = ? WHERE session_id = ? AND key = ?"
 _HOLD = "INSERT OR REPLACE INTO ledger (session_id, key, reserved, committed) VALUES (?, ?, ?, ?)"
 _HEAD = "SELECT n, hash, seal FROM heads WHERE session_id = ?"
@@ -47,7 +48,7 @@ def begin(
     effect: Effect,
     digest: str,
     attempt: int,
-    reserve: Amounts,
+    reserve: Sequence[Reserve],
     audit: AuditRow,
 ) -> Literal["new", "started"] | ToolResult:
     """`RunStore.begin_effect`."""
@@ -56,9 +57,12 @@ def begin(
     answer = checks.begin(row, fence, key, digest)
     if answer != "new":
         return answer
-    amounts = json.dumps([[name, str(amount)] for name, amount in reserve]) if reserve else "[]"
+    full = None if row else checks.over(reserve, lambda name: _held(db, fence.root_id, name))
+    if full is not None:
+        return full
+    amounts = json.dumps([[name, str(amount)] for name, amount, _ in reserve]) if reserve else "[]"
     db.execute(_BEGIN, (fence.root_id, key, effect, digest, attempt, fence.epoch, amounts))
-    for name, amount in () if row else reserve:
+    for name, amount, _ in () if row else reserve:
         held = _held(db, fence.root_id, name)
         _keep_held(db, fence.root_id, name, Held(held.reserved + amount, held.committed))
     write_audit(db, chain, fence.root_id, (audit,))
@@ -82,13 +86,46 @@ def _effect(db: sqlite3.Connection, session_id: str, key: str) -> EffectRow | No
 
 def _held(db: sqlite3.Connection, session_id: str, key: str) -> Held:
     row = db.execute(
-        "SELECT reserved, committed FROM ledger WHERE session_id = ? AND key = ?", (session_id, key)
+        "SELECT reserved, committed FROM ledger WHERE session_id = ? AND key = ?", (_scope(session_id, key), key)
     ).fetchone()
     return Held(Decimal(row[0]), Decimal(row[1])) if row else Held()
 
 
 def _keep_held(db: sqlite3.Connection, session_id: str, key: str, held: Held) -> None:
-    db.execute(_HOLD, (session_id, key, str(held.reserved), str(held.committed)))
+    db.execute(_HOLD, (_scope(session_id, key), key, str(held.reserved), str(held.committed)))
+
+
+def _scope(session_id: str, key: str) -> str:
+    """Whose a key of the ledger is: a session's, or everybody's, which no session's id is."""
+    return "" if is_shared(key) else session_id
+
+
+def reserved(db: sqlite3.Connection, session_id: str, keys: Sequence[str]) -> dict[str, Amounts]:
+    """`RunStore.reserved`."""
+    found: dict[str, Amounts] = {}
+    for key in keys:
+        # What was begun inside an effect follows its key and a slash; after the slash comes "0".
+        for (name,) in db.execute(_INSIDE, (session_id, key, f"{key}/", f"{key}0")).fetchall():
+            row = _effect(db, session_id, name)
+            if row is not None and row.holds:
+                found[name] = row.reserve
+    return found
+
+
+def charge(db: sqlite3.Connection, fence: Fence, amounts: Sequence[Reserve]) -> str | None:
+    """`RunStore.charge`."""
+    streams.hold(db, fence)
+    found = {one.key: _held(db, "", one.key) for one in amounts}
+    full = checks.full(amounts, found)
+    for key, held in () if full else checks.charged(amounts, found).items():
+        _keep_held(db, "", key, held)
+    return full
+
+
+def spent(db: sqlite3.Connection, keys: Sequence[str]) -> dict[str, Decimal]:
+    """`RunStore.spent`."""
+    held = {key: _held(db, "", key) for key in keys}
+    return {key: one.reserved + one.committed for key, one in held.items()}
 
 
 def finish(db: sqlite3.Connection, session_id: str, key: str, result: ToolResult, outcome: str) -> None:
@@ -207,7 +244,8 @@ def decide(
     if after.state == "expired":
         db.execute("UPDATE runs SET wake_at = ? WHERE run_id = ?", (decision.at, action.run_id))
         return Kept(checks.expired(action))
-    streams.leave(db, row_of_record(checks.arrival_of_decision(action, decision)), run[2])
+    if after.state != "open":
+        streams.leave(db, row_of_record(checks.arrival_of_decision(action, decision)), run[2])
     write_audit(db, chain, run[2], (audit,))
     return after
 

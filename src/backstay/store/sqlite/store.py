@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import sqlite3
 import threading
 import time
@@ -15,14 +14,17 @@ from pathlib import Path
 from typing import Literal
 
 from backstay.boundary.actions import Decision, PendingAction
-from backstay.core.context import Effect, Principal
+from backstay.core.context import Effect, Principal, Reserve
 from backstay.core.errors import DecisionError, StoreError
 from backstay.core.ids import new_id
-from backstay.core.messages import Json, ToolResult
+from backstay.core.logs import logger
+from backstay.core.messages import Artifact, Json, ToolResult
 from backstay.store import checks, codec
+from backstay.store.access import dedup_key, may_see, owner_of
 from backstay.store.protocol import NO_STATUSES
 from backstay.store.records import AuditRow, Fence, Record, RunRow, Snapshot, SpanRow
 from backstay.store.sqlite import effects, queries, streams
+from backstay.store.sqlite import files as bytes_
 from backstay.store.sqlite.opening import connect, meaning, prepare
 from backstay.store.sqlite.rows import (
     Row,
@@ -35,9 +37,10 @@ from backstay.store.sqlite.rows import (
     run_of,
     span_of,
 )
+from backstay.store.sqlite.standing import SQLiteStanding
 from backstay.store.sqlite.writer import Writer
 
-_log = logging.getLogger("backstay.store")
+_log = logger("backstay.store")
 
 _PAGE = 256
 """How many records are read before other coroutines get their turn."""
@@ -76,6 +79,7 @@ class SQLiteStore:
                 raise
         except (sqlite3.Error, OSError) as error:
             raise meaning(error, self.path) from error
+        self.standing = SQLiteStanding(self._writer, self._read, self._chain)
 
     @property
     def is_durable(self) -> bool:
@@ -94,7 +98,13 @@ class SQLiteStore:
         checks.named(run.run_id, run.session_id, run.root_id, dedup or "")
         now = self._clock()
         job = partial(
-            streams.create, run=row_of_run(run, now), first=row_of_record(first), dedup=dedup, claim=claim, now=now
+            streams.create,
+            run=row_of_run(run, now),
+            first=row_of_record(first),
+            principal=run.principal,
+            dedup=dedup_key(run.principal, dedup) if dedup else None,
+            claim=claim,
+            now=now,
         )
         row, fence = await self._writer.run(job)
         return run_of(row, run.principal if row[0] == run.run_id else None), fence
@@ -144,8 +154,11 @@ class SQLiteStore:
         outcomes: Sequence[tuple[str, ToolResult]] = (),
         audit: Sequence[AuditRow] = (),
         statuses: Mapping[str, str] = NO_STATUSES,
+        files: Sequence[tuple[Artifact, bytes]] = (),
     ) -> int:
         """See `RunStore.append`."""
+        checks.sized(files)
+        kept = bytes_.prepared(files)
         rows = rows_of_records(records)
         tails = _tails(records)
         finished = [(key, result, codec.dump(result)) for key, result in outcomes]
@@ -160,9 +173,19 @@ class SQLiteStore:
                 effects.finish(db, fence.root_id, key, result, outcome)
             effects.write_audit(db, self._chain, fence.root_id, audit)
             streams.set_statuses(db, statuses)
+            bytes_.keep(db, fence.root_id, kept)
             return streams.count_arrivals(db, run_ids)
 
         return await self._writer.run(job)
+
+    async def artifact(
+        self, session_id: str, ref: str, *, principal: Principal | None = None
+    ) -> tuple[Artifact, bytes]:
+        """See `RunStore.artifact`."""
+        with self._read() as db:
+            if not _is_seen(db, session_id, principal):
+                raise checks.no_artifact(ref)
+            return bytes_.get(db, session_id, ref)
 
     async def begin_effect(
         self,
@@ -171,7 +194,7 @@ class SQLiteStore:
         effect: Effect,
         digest: str,
         attempt: int,
-        reserve: Sequence[tuple[str, Decimal]],
+        reserve: Sequence[Reserve],
         audit: AuditRow,
     ) -> Literal["new", "started"] | ToolResult:
         """See `RunStore.begin_effect`. Of effects that an older epoch began, only `once` is `started`; the repeatable
@@ -181,8 +204,29 @@ class SQLiteStore:
             lambda db: effects.begin(db, self._chain, fence, key, effect, digest, attempt, reserve, audit)
         )
 
+    async def reserved(self, session_id: str, effects_: Sequence[str]) -> Mapping[str, Sequence[tuple[str, Decimal]]]:
+        """See `RunStore.reserved`."""
+        with self._read() as db:
+            return effects.reserved(db, session_id, effects_)
+
+    async def charge(self, fence: Fence, amounts: Sequence[Reserve]) -> str | None:
+        """See `RunStore.charge`."""
+        return await self._writer.run(lambda db: effects.charge(db, fence, amounts))
+
+    async def spent(self, keys: Sequence[str]) -> Mapping[str, Decimal]:
+        """See `RunStore.spent`."""
+        with self._read() as db:
+            return effects.spent(db, keys)
+
     async def release(
-        self, fence: Fence, run_id: str, status: str, records: Sequence[Record], *, wake_at: float | None = None
+        self,
+        fence: Fence,
+        run_id: str,
+        status: str,
+        records: Sequence[Record],
+        *,
+        wake_at: float | None = None,
+        parked: int | None = None,
     ) -> None:
         """See `RunStore.release`. A child released inside its parent's drive leaves the session with the parent."""
         rows, tails = rows_of_records(records), _tails(records)
@@ -190,7 +234,7 @@ class SQLiteStore:
         def job(db: sqlite3.Connection) -> None:
             streams.hold(db, fence)
             streams.write(db, fence, rows, tails)
-            streams.give_back(db, fence, run_id, status, wake_at)
+            streams.give_back(db, fence, run_id, status, wake_at, parked)
 
         await self._writer.run(job)
 
@@ -202,10 +246,25 @@ class SQLiteStore:
         assert isinstance(decided, PendingAction)  # the writer turns `Kept` into its error
         return decided
 
-    async def action(self, pending_id: str) -> PendingAction:
+    def sign(self, what: str) -> str:
+        """See `RunStore.sign`."""
+        return self._chain.seal("signed", what)
+
+    async def note(self, pending_id: str, audit: AuditRow) -> None:
+        """See `RunStore.note`."""
+
+        def job(db: sqlite3.Connection) -> None:
+            effects.write_audit(db, self._chain, effects.action_row(db, pending_id)[5], (audit,))
+
+        await self._writer.run(job)
+
+    async def action(self, pending_id: str, *, principal: Principal | None = None) -> PendingAction:
         """See `RunStore.action`."""
         with self._read() as db:
-            return action_of(self._chain, effects.action_row(db, pending_id))
+            row = effects.action_row(db, pending_id)
+        if not may_see(principal, (row[6], row[7])):
+            raise checks.no_action(pending_id)
+        return action_of(self._chain, row)
 
     async def pending(
         self, *, principal: Principal | None = None, state: str = "open", after: str = "", limit: int = 50
@@ -214,7 +273,7 @@ class SQLiteStore:
         found: list[PendingAction] = []
         while len(found) < limit:
             with self._read() as db:
-                rows = queries.actions(db, _person(principal), state, after, limit - len(found))
+                rows = queries.actions(db, principal, state, after, limit - len(found))
             if not rows:
                 break
             after = rows[-1][0]
@@ -228,29 +287,43 @@ class SQLiteStore:
             except DecisionError as error:
                 _log.error("left out of the inbox: %s", error.message)
 
-    async def run(self, run_id: str) -> RunRow:
+    async def run(self, run_id: str, *, principal: Principal | None = None) -> RunRow:
         """See `RunStore.run`."""
         with self._read() as db:
-            return run_of(streams.run_row(db, run_id))
+            found = run_of(streams.run_row(db, run_id))
+        if not may_see(principal, owner_of(found.principal)):
+            raise checks.no_run(run_id)
+        return found
 
     async def runs(
         self, *, principal: Principal | None = None, status: str = "", after: str = "", limit: int = 50
     ) -> Sequence[RunRow]:
         """See `RunStore.runs`."""
         with self._read() as db:
-            rows = queries.runs(db, _person(principal), status, after, limit)
+            rows = queries.runs(db, principal, status, after, limit)
         return [run_of(row) for row in rows]
 
-    async def read(self, session_id: str, *, after: int = 0, limit: int = 200) -> Sequence[Record]:
+    async def read(
+        self, session_id: str, *, principal: Principal | None = None, after: int = 0, limit: int = 200
+    ) -> Sequence[Record]:
         """See `RunStore.read`. Empty for no such session."""
         with self._read() as db:
+            if not _is_seen(db, session_id, principal):
+                return []
             rows = queries.records(db, session_id, max(after, 0), max(limit, 0))
         return [record_of(row) for row in rows]
 
-    async def audit(self, session_id: str) -> Sequence[tuple[AuditRow, str]]:
+    async def audit(self, session_id: str, *, principal: Principal | None = None) -> Sequence[tuple[AuditRow, str]]:
         """See `RunStore.audit`. Rows of child runs stand in their root session's chain."""
         with self._read() as db:
+            if not _is_seen(db, session_id, principal):
+                return []
             return [(link.row, link.hash) for link in effects.links_of(db, session_id)]
+
+    async def audit_heads(self) -> Sequence[tuple[str, int, str]]:
+        """See `RunStore.audit_heads`."""
+        with self._read() as db:
+            return db.execute("SELECT session_id, n, hash FROM heads ORDER BY session_id").fetchall()
 
     async def verify_audit(self, session_id: str | None = None) -> Sequence[str]:
         """See `RunStore.verify_audit`. Read in a thread and one transaction, since all the chains may be long."""
@@ -301,6 +374,7 @@ class SQLiteStore:
 
         def job(db: sqlite3.Connection) -> None:
             streams.fork(db, session_id, upto, copy)
+            bytes_.copy(db, session_id, copy)
             row = streams.newest_snapshot(db, copy)
             if row is not None:
                 streams.point(db, _tails([record_of(row)]))
@@ -310,23 +384,30 @@ class SQLiteStore:
 
     async def forget(self, session_id: str) -> None:
         """See `RunStore.forget`. Child sessions go with their root; one that is not there is forgotten already."""
-        await self._writer.run(lambda db: streams.forget(db, session_id))
+
+        def job(db: sqlite3.Connection) -> None:
+            bytes_.forget(db, session_id)
+            streams.forget(db, session_id)
+
+        await self._writer.run(job)
 
     async def put_spans(self, spans: Sequence[SpanRow]) -> None:
         """See `RunStore.put_spans`. Written without waiting for the disk."""
         rows = [row_of_span(span) for span in spans]
         await self._writer.run(lambda db: queries.put_spans(db, rows), lazy=True)
 
-    async def spans(self, trace_id: str) -> Sequence[SpanRow]:
+    async def spans(self, trace_id: str, *, principal: Principal | None = None) -> Sequence[SpanRow]:
         """See `RunStore.spans`."""
         with self._read() as db:
-            rows = queries.spans(db, trace_id)
+            rows = queries.spans(db, trace_id, principal)
         return [span_of(row) for row in rows]
 
-    async def traces(self, *, after: str = "", limit: int = 50) -> Sequence[SpanRow]:
+    async def traces(
+        self, *, principal: Principal | None = None, after: str = "", limit: int = 50
+    ) -> Sequence[SpanRow]:
         """See `RunStore.traces`. A trace whose run was driven several times is named by its first drive."""
         with self._read() as db:
-            rows = queries.traces(db, after, limit)
+            rows = queries.traces(db, principal, after, limit)
         return [span_of(row) for row in rows]
 
     async def close(self) -> None:
@@ -360,5 +441,5 @@ def _tails(records: Sequence[Record]) -> dict[tuple[str, int], int]:
     }
 
 
-def _person(principal: Principal | None) -> tuple[str, str] | None:
-    return None if principal is None else (principal.tenant, principal.id)
+def _is_seen(db: sqlite3.Connection, session_id: str, principal: Principal | None) -> bool:
+    return principal is None or may_see(principal, streams.owner_of_session(db, session_id))

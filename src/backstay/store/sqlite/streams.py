@@ -6,20 +6,26 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from backstay.core.context import Principal
 from backstay.store import checks
+from backstay.store.access import Owner, check_opens, may_continue, owner_of
 from backstay.store.owners import is_gone
 from backstay.store.records import ENDED, Fence, RunRow
 from backstay.store.sqlite.rows import ARRIVAL, RECORD, RUN, Row, run_of
 
-_OPEN = """INSERT OR IGNORE INTO sessions (session_id, root_id, seq, owner, driver, until, epoch)
-    VALUES (?, ?, 1, ?, ?, ?, 1)"""
-_SESSION = "INSERT OR IGNORE INTO sessions (session_id, root_id) VALUES (?, ?)"
+_OPEN = """INSERT OR IGNORE INTO sessions (session_id, root_id, seq, owner, driver, until, epoch, tenant, person)
+    VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?)"""
+_SESSION = "INSERT OR IGNORE INTO sessions (session_id, root_id, tenant, person) VALUES (?, ?, ?, ?)"
+_OWNER = """SELECT tenant, person FROM sessions WHERE session_id = :session AND tenant IS NOT NULL
+    UNION ALL SELECT tenant, person FROM (SELECT tenant, person FROM runs WHERE session_id = :session
+        AND EXISTS (SELECT 1 FROM sessions WHERE session_id = :session AND tenant IS NULL)
+        ORDER BY created_at, run_id LIMIT 1)"""
 _LEASE = "SELECT owner, epoch, until FROM sessions WHERE session_id = ?"
 _HELD = "SELECT 1 FROM sessions WHERE session_id = ? AND owner = ? AND epoch = ?"
 _RUN = f"SELECT {RUN} FROM runs WHERE run_id = ?"
 _RUN_BY_DEDUP = f"SELECT {RUN} FROM runs WHERE run_id = (SELECT run_id FROM dedups WHERE dedup = ?)"
 _WAITING = f"""SELECT {RUN} FROM runs WHERE session_id = ? AND status IN ('waiting', 'needs_narrowing')
-    ORDER BY created_at DESC, run_id DESC LIMIT 1"""
+    ORDER BY created_at DESC, run_id DESC"""
 _ADD_RUN = f"INSERT INTO runs ({RUN}, tenant, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _DEDUP = "INSERT INTO dedups (dedup, run_id) VALUES (?, ?)"
 _ADD_RECORD = f"INSERT INTO records ({RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -35,7 +41,7 @@ _TAKE = """UPDATE sessions SET owner = ?, driver = ?, until = ?, epoch = epoch +
 _PLACE = "UPDATE sessions SET seq = seq + ? WHERE session_id = ? RETURNING seq"
 _FOLLOW = "UPDATE sessions SET seq = ? WHERE session_id = ? AND root_id = ? AND seq = ?"
 _SNAPSHOT = "UPDATE sessions SET snapshot = ?, tail = ? WHERE session_id = ?"
-_START = "UPDATE runs SET status = 'running', wake_at = NULL WHERE run_id = ?"
+_START = "UPDATE runs SET status = 'running', wake_at = NULL, parked = NULL WHERE run_id = ?"
 _STATUS = "UPDATE runs SET status = ? WHERE run_id = ?"
 _LATER = "SELECT count(*) FROM arrivals WHERE run_id = ? AND kind <> 'input'"
 _WISH = """SELECT 1 FROM arrivals a JOIN sessions s ON s.session_id = a.root_id
@@ -48,6 +54,8 @@ WITH named (run_id) AS (
         WHERE a.kind = 'input' AND r.parent_id IS NULL
     UNION SELECT run_id FROM runs WHERE status = 'running' AND status <> 'done' AND parent_id IS NULL
     UNION SELECT run_id FROM runs WHERE wake_at <= :now
+    UNION SELECT run_id FROM runs
+        WHERE parked <> (SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'standing')
     UNION SELECT run_id FROM actions WHERE state = 'open' AND expires_at <= :now)
 SELECT r.run_id FROM named JOIN runs r ON r.run_id = named.run_id JOIN sessions s ON s.session_id = r.root_id
 WHERE r.status NOT IN ({_OVER})
@@ -88,20 +96,35 @@ def run_row(db: sqlite3.Connection, run_id: str) -> Row:
     return row
 
 
+def owner_of_session(db: sqlite3.Connection, session_id: str) -> Owner:
+    """Tenant and id of whose a session is; None where there is none."""
+    row: tuple[str, str] | None = db.execute(_OWNER, {"session": session_id}).fetchone()
+    return row
+
+
 def create(
-    db: sqlite3.Connection, run: Row, first: Row, dedup: str | None, claim: tuple[str, float] | None, now: float
+    db: sqlite3.Connection,
+    run: Row,
+    first: Row,
+    principal: Principal,
+    dedup: str | None,
+    claim: tuple[str, float] | None,
+    now: float,
 ) -> tuple[Row, Fence | None]:
     """`RunStore.create`: the run's columns as they are now, and the fence."""
     run_id, session_id, root_id = run[:3]
     known = dedup and db.execute(_RUN_BY_DEDUP, (dedup,)).fetchone()
     known = known or db.execute(_RUN, (run_id,)).fetchone()
     if known:
+        check_opens(principal, known[1], owner_of(run_of(known).principal))
         return known, None
     if claim is not None and session_id == root_id:
         owner, ttl = claim
-        if db.execute(_OPEN, (root_id, root_id, owner, run_id, now + ttl)).rowcount == 1:
+        opened = db.execute(_OPEN, (root_id, root_id, owner, run_id, now + ttl, principal.tenant, principal.id))
+        if opened.rowcount == 1:
             return _first_run(db, run, first, dedup), Fence(root_id=root_id, owner=owner, epoch=1)
-    return _another_run(db, run, first, dedup, claim, now)
+    check_opens(principal, session_id, owner_of_session(db, session_id))
+    return _another_run(db, run, first, principal, dedup, claim, now)
 
 
 def _first_run(db: sqlite3.Connection, run: Row, first: Row, dedup: str | None) -> Row:
@@ -115,12 +138,19 @@ def _first_run(db: sqlite3.Connection, run: Row, first: Row, dedup: str | None) 
 
 
 def _another_run(
-    db: sqlite3.Connection, run: Row, first: Row, dedup: str | None, claim: tuple[str, float] | None, now: float
+    db: sqlite3.Connection,
+    run: Row,
+    first: Row,
+    principal: Principal,
+    dedup: str | None,
+    claim: tuple[str, float] | None,
+    now: float,
 ) -> tuple[Row, Fence | None]:
     session_id, root_id = run[1:3]
     for one in {session_id, root_id}:
-        db.execute(_SESSION, (one, root_id))
-    target = db.execute(_WAITING, (session_id,)).fetchone()
+        db.execute(_SESSION, (one, root_id, principal.tenant, principal.id))
+    waiting = db.execute(_WAITING, (session_id,)).fetchall()
+    target = next((one for one in waiting if may_continue(principal, run_of(one).principal)), None)
     if target is None:
         db.execute(_ADD_RUN, run)
         target = run[:10]
@@ -244,9 +274,13 @@ def count_arrivals(db: sqlite3.Connection, run_ids: Sequence[str]) -> int:
     return sum(db.execute(_LATER, (run_id,)).fetchone()[0] for run_id in run_ids)
 
 
-def give_back(db: sqlite3.Connection, fence: Fence, run_id: str, status: str, wake_at: float | None) -> None:
+def give_back(
+    db: sqlite3.Connection, fence: Fence, run_id: str, status: str, wake_at: float | None, parked: int | None = None
+) -> None:
     """Set the run's status and, if it is the one that was claimed, give the session back."""
-    changed = db.execute("UPDATE runs SET status = ?, wake_at = ? WHERE run_id = ?", (status, wake_at, run_id))
+    changed = db.execute(
+        "UPDATE runs SET status = ?, wake_at = ?, parked = ? WHERE run_id = ?", (status, wake_at, parked, run_id)
+    )
     if changed.rowcount != 1:
         raise checks.no_run(run_id)
     db.execute("UPDATE sessions SET owner = NULL WHERE session_id = ? AND driver = ?", (fence.root_id, run_id))
@@ -270,7 +304,11 @@ def fork(db: sqlite3.Connection, session_id: str, upto: int, copy: str) -> None:
     if source is None:
         raise checks.no_session(session_id)
     upto = max(0, min(upto, source[0]))
-    db.execute("INSERT INTO sessions (session_id, root_id, seq) VALUES (?, ?, ?)", (copy, copy, upto))
+    tenant, person = owner_of_session(db, session_id) or (None, None)
+    db.execute(
+        "INSERT INTO sessions (session_id, root_id, seq, tenant, person) VALUES (?, ?, ?, ?, ?)",
+        (copy, copy, upto, tenant, person),
+    )
     db.execute(
         f"INSERT INTO records ({RECORD}) SELECT ?, seq, run_id, kind, version, at, trace_id, span_id, body "
         "FROM records WHERE session_id = ? AND seq <= ?",

@@ -1,28 +1,24 @@
-"""Where a value came from: an index of the trusted texts of a session, matched by whole tokens.
+"""What holds together in running text: words, numbers, identifiers, whole addresses, paths and URLs.
 
-An allow-list over trusted text, never "seen in untrusted text": encoding defeats the second. What a token is errs on
-the side of the longer one, since the tail of an address or a part of a number is another address and another number.
-Source: SPEC B4, B11.
+What a token is errs on the side of the longer one, since the tail of an address or a part of a number is another
+address and another number. Source: SPEC B4, B11.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import NamedTuple, TypeAlias
 
-from backstay.core.context import Origin
 from backstay.core.patterns import Pattern
 
 _CJK = (
     "\u2e80-\u2fff\u3005-\u3007\u3021-\u3029\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _QUOTES = '<>"“”„«»「」『』《》〈〉【】（），、。；：！？…—'
-_BLOB = Pattern(rf"(?:[^\s{_QUOTES}]|(?<=\d)[\u00a0\u202f\u2009](?=\d))+")
+BLOB = Pattern(rf"(?:[^\s{_QUOTES}]++|(?<=\d)[\u00a0\u202f\u2009](?=\d))+")
 """What holds together at first sight. A no-break space between digits groups a number."""
-_CHUNK = Pattern(r"(?:[^,;()\[\]{}`|]|(?<=\d),(?!(?<=\d{4},)\d{4})(?=\d))+")
+_CHUNK = Pattern(r"(?:[^,;()\[\]{}`|]++|(?<=\d),(?!(?<=\d{4},)\d{4})(?=\d))+")
 """A comma between digits belongs to the number, unless four digits on both sides make it a list of identifiers."""
 _SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.-]{0,20}$")
 _BEFORE_URL = Pattern(rf"(?:|.*[(\[{{'`*|,;{_CJK}]|[A-Za-z_]{{2,}}[:=])", re.DOTALL)
@@ -33,99 +29,28 @@ _SEAM = Pattern(rf"{_NOT_IN_NUMBER}(?:(?<=[^\W_])(?<![{_CJK}])(?=[{_CJK}])|(?<=[
 _LOOSE_SEAM = Pattern(
     rf"{_SEAM.pattern}|(?<=[:%*'!?])(?=[{_CJK}])|(?<=[{_CJK}])(?=[#:=$€£¥￥*'])",
 )
-_LABEL = Pattern(r"[A-Za-z_]{2,}[:=](?=[^\W_][^:=/\\]*$)")
+_LABEL = Pattern(r"[A-Za-z_]{2,}+[:=](?=[^\W_][^:=/\\]*$)")
 _LEADING, _TRAILING = "#$€£¥￥*'‘’!?:=", ".:!?'‘’*%$€£¥￥="
 _AMOUNTS = Pattern(
     r"(?P<plain>(?:0|[1-9]\d*)(?:\.\d+)?)|(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?)|(?P<comma>(?:0|[1-9]\d*),\d{1,2})",
     re.ASCII,
 )
 _THOUSANDS = Pattern(r"\d{1,3}\.\d{3}", re.ASCII)
-
-Place: TypeAlias = tuple[str, tuple[int, int]]
-"""Message and characters of its text, end excluded."""
+_ADDRESS = Pattern(r"://|.@.|^www\.", re.IGNORECASE)
 
 
-class _Read(NamedTuple):
-    """A text that has been indexed, with the characters where tokens begin and end."""
-
-    message_id: str
-    text: str
-    starts: set[int]
-    ends: set[int]
-
-
-class TrustedText:
-    """Grows with every message that may be believed; a value is found if it stands there as a whole token.
-
-    A token is a word, a number, an identifier, a whole address, path or URL. Identifiers, paths and URLs are compared
-    as they are written; other words without regard to letter case, and numbers by what they are worth (`120` is
-    `120.00`, `13` is not `0013`). A text may be in full-width letters; a value only where the text has the same.
-    """
-
-    __slots__ = ("_exact", "_folded", "_read", "_unread")
-
-    def __init__(self) -> None:
-        self._exact: dict[str, Place] = {}
-        self._folded: dict[str, Place] = {}
-        self._read: list[_Read] = []
-        self._unread: list[tuple[str, str]] = []
-
-    def add(self, message_id: str, text: str) -> None:
-        """Take the words of a trusted message in; they are indexed when somebody first asks where a value came from."""
-        self._unread.append((message_id, text))
-
-    def origin(self, path: str, value: str, *, exact: bool) -> Origin:
-        """Where the value stands first. `exact` is for identifiers: letter case and leading zeros count."""
-        if self._unread:
-            self._index()
-        exact = exact or not unicodedata.is_normalized("NFKC", value)
-        place = self._exact.get(_url(value)) or (None if exact else self._by_worth(value))
-        if place is None and value and _BLOB.fullmatch(value) is None:
-            place = self._phrase(value, exact)
-        message_id, span = place or (None, None)
-        return Origin(path=path, value=value, message_id=message_id, span=span, trusted=place is not None)
-
-    def _by_worth(self, value: str) -> Place | None:
-        return self._folded.get(_folded(value)) or self._folded.get(_amount(value) or "")
-
-    def _phrase(self, value: str, exact: bool) -> Place | None:
-        """A value of several words, from the beginning of a token to the end of one."""
-        words = value.split()
-        plain = value == " ".join(words)
-        pattern = r"\s+".join(map(re.escape, words)) if plain else re.escape(value)
-        wanted = re.compile(f"(?=({pattern}))", re.NOFLAG if exact else re.IGNORECASE)
-        for read in self._read:
-            for found in wanted.finditer(read.text):
-                start, end = found.span(1)
-                if start in read.starts and end in read.ends and _is_same(found[1], value, exact):
-                    return read.message_id, (start, end)
-        return None
-
-    def _index(self) -> None:
-        for message_id, text in self._unread:
-            read = _Read(message_id, text, set(), set())
-            for start, end in _tokens(text):
-                read.starts.add(start)
-                read.ends.add(end)
-                self._keep(text[start:end], (message_id, (start, end)))
-            self._read.append(read)
-        self._unread.clear()
-
-    def _keep(self, token: str, place: Place) -> None:
-        plain = unicodedata.normalize("NFKC", token)
-        self._exact.setdefault(token, place)
-        self._exact.setdefault(_url(plain), place)
-        if "/" in plain or "\\" in plain:
-            return
-        self._folded.setdefault(_folded(plain), place)
-        amount = _amount(plain)
-        if amount is not None:
-            self._folded.setdefault(amount, place)
+def addresses(text: str) -> list[str]:
+    """Every URL and mail address in running text: what text could send a reader, or a renderer, to."""
+    if "@" not in text and "://" not in text and "www." not in text.lower():
+        return []
+    found = {span for span in tokens(text) if _ADDRESS.search(text[slice(*span)])}
+    inner = [(s, e) for s, e in found if not any((s, e) != (a, b) and s <= a and b <= e for a, b in found)]
+    return [text[start:end] for start, end in sorted(inner)]
 
 
-def _tokens(text: str) -> Iterator[tuple[int, int]]:
+def tokens(text: str) -> Iterator[tuple[int, int]]:
     """Begin and end of every token, each with and without what merely surrounds it."""
-    for blob in _BLOB.finditer(text):
+    for blob in BLOB.finditer(text):
         start, end = blob.span()
         colon = text.find("://", start, end)
         scheme = _SCHEME.search(text[max(start, colon - 21) : colon]) if colon > start else None
@@ -149,6 +74,8 @@ def _chunks(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _pieces(text: str, start: int, end: int, seam: Pattern) -> Iterator[tuple[int, int]]:
     """The whole, and what lies between the seams of two scripts."""
     yield start, end
+    if text[start:end].isascii():  # one script has no seam, and an argument may have ten million letters
+        return
     cuts = [cut.start() for cut in seam.finditer(text, start, end) if start < cut.start() < end]
     if cuts:
         yield from zip([start, *cuts], [*cuts, end], strict=True)
@@ -160,7 +87,11 @@ def _undressed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     if text[start] == "@" and end - start > 1:
         yield start + 1, end
     bare = text[start:end].lstrip(_LEADING)
-    start, bare = end - len(bare), bare.rstrip(_TRAILING)
+    start = end - len(bare)
+    quoted = bare.rstrip("'’")
+    if quoted.endswith((".", "!", "?")) and quoted != bare:  # the sentence's own mark, inside the quotation
+        yield start, start + len(quoted)
+    bare = bare.rstrip(_TRAILING)
     end = start + len(bare)
     if not bare:
         return
@@ -185,7 +116,7 @@ def _end_of_url(text: str, start: int, end: int) -> int:
     return end
 
 
-def _url(text: str) -> str:
+def url_key(text: str) -> str:
     """A URL with scheme and host in lower case and a path, since `https://A.com` is `https://a.com/`."""
     scheme, separator, rest = text.partition("://")
     if not separator:
@@ -195,12 +126,13 @@ def _url(text: str) -> str:
     return f"{scheme.lower()}://{user}{at}{host.lower()}{rest[size:] or '/'}"
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """The text without regard to letter case."""
     # Not casefold, which makes `faß.de` and `fass.de` one: two hosts of two owners.
     return text.lower()
 
 
-def _amount(text: str) -> str | None:
+def amount_key(text: str) -> str | None:
     """What a number is worth, as a key; None for what is no number or may be read in two ways (`1.200`)."""
     found = _AMOUNTS.fullmatch(text) if len(text) <= 40 else None
     if found is None or _THOUSANDS.fullmatch(text):
@@ -209,7 +141,7 @@ def _amount(text: str) -> str | None:
     return f"\0{Decimal(plain).normalize():f}"
 
 
-def _is_same(found: str, value: str, exact: bool) -> bool:
+def is_same(found: str, value: str, exact: bool) -> bool:
     """Whether two texts are equal but for spaces: letters that only a pattern takes for equal are not."""
     one, other = " ".join(found.split()), " ".join(value.split())
-    return one == other if exact else _folded(one) == _folded(other)
+    return one == other if exact else folded(one) == folded(other)

@@ -1,0 +1,1 @@
+"""How well sentences become rules: `python -m bench.rules`. Source: SPEC B7, B8."""

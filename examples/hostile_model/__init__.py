@@ -1,0 +1,1 @@
+"""A fully wrong model against the boundary, driven from outside through public names only."""

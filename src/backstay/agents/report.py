@@ -1,0 +1,64 @@
+"""Telling a person that a run was stopped for what the model insisted on: a row in the inbox that holds no run.
+
+Source: SPEC B10.
+"""
+
+from __future__ import annotations
+
+from backstay.agents.insistence import MOST, REPORT, insisted, is_report
+from backstay.agents.work import Ending, Work
+from backstay.boundary.actions import PendingAction
+from backstay.core.canon import digest
+from backstay.core.events import ActionAsked
+from backstay.store.records import Asked
+
+
+async def insisting(work: Work) -> Ending | None:
+    """How the run ends if the model insists on what a rule forbids; a person finds the row in the inbox."""
+    found = insisted(work.journal.state.breaks)
+    if found is None:
+        return None
+    id_, target = found
+    rule = next((one for one in work.guard.rules if one.id == id_), None)
+    named = f"{id_} ({rule.text!r})" if rule is not None else id_
+    told = f"the model broke rule {named} {MOST} times on {target!r}"
+    await _tell(work, id_, target, told, rule.render if rule is not None else "")
+    return Ending(status="stopped", code="constraint.insisted", reason=told)
+
+
+async def _tell(work: Work, rule: str, target: str, told: str, render: str) -> None:
+    ctx, journal = work.ctx, work.journal
+    is_kept = journal.store.is_durable or ctx.session_id != ctx.run_id
+    known = any(one.run_id == ctx.run_id and is_report(one) for one in journal.state.open.values())
+    if not is_kept or known:  # where nothing is kept, the result itself is all that anybody could look at
+        return
+    now = ctx.clock()
+    report = PendingAction(
+        id=ctx.new_id("a"),
+        kind="question",
+        version=1,
+        state="open",
+        run_id=ctx.run_id,
+        session_id=ctx.session_id,
+        trace_id=ctx.trace_id,
+        principal=ctx.principal,
+        agents=ctx.agents,
+        call=None,
+        reason="",
+        args_digest=digest([rule, target]),
+        tool_digest="",
+        policy_digest="",
+        targets=(target,),
+        origins=(),
+        rules=(f"{REPORT}{rule}",),
+        preview=render,
+        reversible=True,
+        question=f"{told[0].upper()}{told[1:]}, and its run was stopped. Nothing has happened; have you seen this?",
+        choices=None,
+        asked_at=now,
+        expires_at=now + work.definition.boundary.ask_seconds,
+    )
+    journal.queue.pending.append(report)
+    await journal.write(("asked", Asked(action=report)))
+    if ctx.emit.wants(ActionAsked):
+        ctx.emit(ActionAsked(*ctx.head(), action=report))
