@@ -382,3 +382,17 @@ async def test_an_untrusted_input_is_no_source_of_trust() -> None:
     result = await desk.agent(propose(), "wait").run("refund 1001", session="s", label=Label(trusted=False))
     assert [one.trusted for one in result.pending[0].origins] == [False]
     assert not result.label.trusted
+
+
+async def test_a_person_who_answers_at_once_is_not_asked_without_end() -> None:
+    desk, seen = Desk(), list[str]()
+
+    async def refuse(action: PendingAction) -> Decision:
+        seen.append(action.id)
+        return Decision(approve=False, by="bo", via="test", at=0.0, args_digest=action.args_digest)
+
+    lines = [propose(str(1000 + n), "5") for n in range(12)]
+    result = await desk.agent(*lines, "gave up", approver=refuse).run("refund all", session="s")
+    assert (len(seen), result.status) == (8, "done")
+    codes = [one.result.code for message in result.new_messages for one in message.returns]
+    assert codes[8:] == ["action.too_many"] * len(codes[8:])

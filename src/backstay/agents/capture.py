@@ -6,6 +6,7 @@ text; in it no quotation, no code and no forwarded mail. Source: SPEC B7; DESIGN
 
 from __future__ import annotations
 
+from backstay.agents.inbox import question_row
 from backstay.agents.work import Work
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint
@@ -84,29 +85,15 @@ def _lasts(work: Work) -> bool:
 
 
 def _question(work: Work, rule: Constraint) -> PendingAction:
-    ctx, now = work.ctx, work.ctx.clock()
-    return PendingAction(
+    ctx = work.ctx
+    return question_row(
+        work.journal.row,
+        ctx.agents,
         id=ctx.new_id("a"),
-        kind="question",
-        version=1,
-        state="open",
-        run_id=ctx.run_id,
-        session_id=ctx.session_id,
-        trace_id=ctx.trace_id,
-        principal=ctx.principal,
-        agents=ctx.agents,
-        call=None,
-        reason="",
-        args_digest=digest(rule.id),
-        tool_digest="",
-        policy_digest="",
-        targets=(),
-        origins=(),
+        question=f"Shall this hold from now on: {rule.text!r} ({rule.render})?",
+        key=digest(rule.id),
+        now=ctx.clock(),
+        seconds=work.definition.boundary.ask_seconds,
         rules=(rule.id,),
         preview=rule.render,
-        reversible=True,
-        question=f"Shall this hold from now on: {rule.text!r} ({rule.render})?",
-        choices=None,
-        asked_at=now,
-        expires_at=now + work.definition.boundary.ask_seconds,
     )

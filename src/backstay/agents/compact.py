@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from backstay.agents.ask import ask_aside
+from backstay.agents.inbox import question_row
 from backstay.agents.work import Ending, Work
-from backstay.boundary.actions import PendingAction
 from backstay.core.canon import digest
 from backstay.core.errors import ModelError
 from backstay.core.events import ActionAsked, MemoryFold, MemoryTrim
@@ -175,31 +175,17 @@ async def _narrowing(work: Work, room: Room) -> Ending:
         f"This is more than the model can read at once: there is room for {room.total:,} tokens. The largest items are"
         f" {named}. Which part matters? The run goes on with your answer, and with the beginning and end of these."
     )
-    now = ctx.clock()
-    action = PendingAction(
+    action = question_row(
+        journal.row,
+        ctx.agents,
         id=ctx.new_id("a"),
-        kind="narrowing",
-        version=1,
-        state="open",
-        run_id=ctx.run_id,
-        session_id=ctx.session_id,
-        trace_id=ctx.trace_id,
-        principal=ctx.principal,
-        agents=ctx.agents,
-        call=None,
-        reason="",
-        args_digest=digest([one.id for one, _ in items]),
-        tool_digest="",
-        policy_digest="",
-        targets=tuple(one.id for one, _ in items),
-        origins=(),
-        rules=(),
-        preview=named,
-        reversible=True,
         question=question,
-        choices=None,
-        asked_at=now,
-        expires_at=now + work.definition.boundary.ask_seconds,
+        key=digest([one.id for one, _ in items]),
+        now=ctx.clock(),
+        seconds=work.definition.boundary.ask_seconds,
+        kind="narrowing",
+        targets=tuple(one.id for one, _ in items),
+        preview=named,
     )
     journal.queue.pending.append(action)
     await journal.write(("asked", Asked(action=action)))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from backstay.agents.definition import Definition
+from backstay.agents.inbox import asked
 from backstay.agents.journal import Journal
 from backstay.agents.judging import judge_state, rules_in_force, say_rules
 from backstay.agents.ledger import Amounts, Ledger
@@ -224,8 +225,9 @@ class RunGuard:
         for one in waiting:
             if one.args_digest == verdict.digest and (self.decided is None or one.id != self.decided.id):
                 return _waits(one)
-        if len(waiting) >= self._policy.questions:
-            told = f"{len(waiting)} actions wait for a person already, and no further one can. End with what you know."
+        number = asked(self._journal.state.run(self._journal.row.run_id), self._journal.queue.pending)
+        if number >= self._policy.questions:
+            told = f"{number} questions were put to people already, and no further one can be. End with what you know."
             return ToolResult(ok=False, summary=told, error=told, code="action.too_many", via="refused")
         action = self._action("approval", call, verdict, tool, preview=preview, reversible=reversible)
         before = self.decided

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from backstay.agents.inbox import asked, question_row
 from backstay.agents.journal import Journal
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.answers import shape_problems
@@ -94,8 +95,9 @@ class Questions:
         known = next((one for one in waiting if one.args_digest == key), None)
         if known is not None:
             return _waits(known)
-        if len(waiting) >= self._policy.questions:
-            many = f"{len(waiting)} rows wait for a person already, and no further one can. End with what you know."
+        number = asked(self._journal.state.run(row.run_id), self._journal.queue.pending)
+        if number >= self._policy.questions:
+            many = f"{number} questions were put to people already, and no further one can be. End with what you know."
             return ToolResult(ok=False, summary=many, error=many, code="action.too_many", via="refused")
         action = self._action(question, choices, key)
         self._journal.queue.pending.append(action)
@@ -103,31 +105,15 @@ class Questions:
         return _waits(action)
 
     def _action(self, question: str, choices: Json, key: str) -> PendingAction:
-        row, now = self._journal.row, self._clock()
-        return PendingAction(
+        return question_row(
+            self._journal.row,
+            self._agents,
             id=self._new_id("a"),
-            kind="question",
-            version=1,
-            state="open",
-            run_id=row.run_id,
-            session_id=row.session_id,
-            trace_id=row.trace_id,
-            principal=row.principal,
-            agents=self._agents,
-            call=None,
-            reason="",
-            args_digest=key,
-            tool_digest="",
-            policy_digest="",
-            targets=(),
-            origins=(),
-            rules=(),
-            preview="",
-            reversible=True,
             question=question,
+            key=key,
+            now=self._clock(),
+            seconds=self._policy.ask_seconds,
             choices=choices,
-            asked_at=now,
-            expires_at=now + self._policy.ask_seconds,
         )
 
 

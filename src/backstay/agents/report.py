@@ -5,9 +5,9 @@ Source: SPEC B10.
 
 from __future__ import annotations
 
+from backstay.agents.inbox import question_row
 from backstay.agents.insistence import MOST, REPORT, insisted, is_report
 from backstay.agents.work import Ending, Work
-from backstay.boundary.actions import PendingAction
 from backstay.core.canon import digest
 from backstay.core.events import ActionAsked
 from backstay.store.records import Asked
@@ -32,31 +32,17 @@ async def _tell(work: Work, rule: str, target: str, told: str, render: str) -> N
     known = any(one.run_id == ctx.run_id and is_report(one) for one in journal.state.open.values())
     if not is_kept or known:  # where nothing is kept, the result itself is all that anybody could look at
         return
-    now = ctx.clock()
-    report = PendingAction(
+    report = question_row(
+        journal.row,
+        ctx.agents,
         id=ctx.new_id("a"),
-        kind="question",
-        version=1,
-        state="open",
-        run_id=ctx.run_id,
-        session_id=ctx.session_id,
-        trace_id=ctx.trace_id,
-        principal=ctx.principal,
-        agents=ctx.agents,
-        call=None,
-        reason="",
-        args_digest=digest([rule, target]),
-        tool_digest="",
-        policy_digest="",
-        targets=(target,),
-        origins=(),
-        rules=(f"{REPORT}{rule}",),
-        preview=render,
-        reversible=True,
         question=f"{told[0].upper()}{told[1:]}, and its run was stopped. Nothing has happened; have you seen this?",
-        choices=None,
-        asked_at=now,
-        expires_at=now + work.definition.boundary.ask_seconds,
+        key=digest([rule, target]),
+        now=ctx.clock(),
+        seconds=work.definition.boundary.ask_seconds,
+        rules=(f"{REPORT}{rule}",),
+        targets=(target,),
+        preview=render,
     )
     journal.queue.pending.append(report)
     await journal.write(("asked", Asked(action=report)))

@@ -99,6 +99,8 @@ class RunState:
     cancelled: str | None = None
     """Why somebody wishes it cancelled."""
     repetition: Repetition = field(default_factory=Repetition)
+    asked: int = 0
+    """Questions put to people since its last input."""
     """What it has done again and again since its last input."""
     tally: Tally = field(default_factory=Tally)
     """What it has done since its last input, as requirements and the output type look at it."""
@@ -124,6 +126,7 @@ class RunState:
             is_due=self.is_due,
             output=self.output,
             repetition=self.repetition,
+            asked=self.asked,
             tally=self.tally,
             artifacts=self.artifacts,
             models=self.models,
@@ -300,8 +303,9 @@ class SessionState:
         for key, amount in amounts:
             self.spent[key] = self.spent.get(key, Decimal(0)) + amount
 
-    def _fold_asked(self, _run: RunState, body: Asked) -> None:
+    def _fold_asked(self, run: RunState, body: Asked) -> None:
         self.open[body.action.id] = body.action
+        run.asked += body.action.is_question
 
     def _fold_decided(self, _run: RunState, body: Decided) -> None:
         self.decided[body.action_id] = body.decision
@@ -343,7 +347,7 @@ class SessionState:
         run.input, run.input_seq, run.is_due, run.output = body, self.seq, True, None
         run.since_step, run.since_calls, run.since_tokens = run.step, run.calls, run.usage.total_tokens
         run.since_usd, run.since_seconds, run.empty = run.cost_usd or Decimal(0), run.active_seconds, 0
-        run.repetition, run.is_refused, run.tally = Repetition(), False, Tally()
+        run.repetition, run.is_refused, run.tally, run.asked = Repetition(), False, Tally(), 0
         self.breaks = {}
         for one in self.open.values():
             if one.kind == "narrowing":  # the next message is the answer
@@ -513,6 +517,7 @@ def _run_from(count: RunCount) -> RunState:
         is_due=count.is_due,
         output=count.output,
         repetition=count.repetition,
+        asked=count.asked,
         tally=count.tally,
         artifacts=count.artifacts,
         models=count.models,

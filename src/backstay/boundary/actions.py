@@ -101,6 +101,11 @@ class PendingAction:
         return self.kind == "question" and self.call is None and not self.rules
 
     @property
+    def is_question(self) -> bool:
+        """Whether the model has caused it to be asked; a rule to confirm and a report are the framework's own."""
+        return self.kind == "approval" or (self.kind == "question" and not self.rules)
+
+    @property
     def holds_run(self) -> bool:
         """Whether its run waits for it. Confirming a rule read from chat is asked beside the run and holds nothing."""
         return self.state == "open" and not (self.kind == "question" and self.call is None and bool(self.rules))

@@ -270,6 +270,8 @@ class RunCount:
     output: str | None = None
     artifacts: tuple[Artifact, ...] = ()
     repetition: Repetition = Repetition()
+    asked: int = 0
+    """Questions put to people since its last input."""
     hidden: Usage = Usage()
     """Of summaries and of the working memory; part of `usage`."""
     tally: Tally = Tally()
