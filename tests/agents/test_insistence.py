@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import pytest
 
 from backstay import Agent, Boundary, Constraint, Id, Money, Quantity, tool
-from backstay.agents.insistence import counted
 from backstay.agents.state import SessionState
+from backstay.agents.tallies.insistence import counted
 from backstay.boundary import checks
 from backstay.core.messages import ToolResult, ToolReturn
 from backstay.models import ScriptedModel, call

@@ -17,7 +17,7 @@ from backstay import Agent, Boundary, Constraint, Money, Principal, tool
 from backstay.agents import decide
 from backstay.agents.guard import RunGuard
 from backstay.agents.journal import Journal
-from backstay.agents.ledger import Ledger
+from backstay.agents.judging.ledger import Ledger
 from backstay.agents.state import SessionState
 from backstay.boundary import checks
 from backstay.core.context import Reserve, Verdict

@@ -169,7 +169,7 @@ async def test_a_file_too_large_fails_the_call_and_not_the_run(store: RunStore) 
 
 
 async def test_a_session_has_a_bound_for_all_its_files(store: RunStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("backstay.agents.own_tools.MAX_SESSION_BYTES", 600)
+    monkeypatch.setattr("backstay.agents.own_tools.catalogue.MAX_SESSION_BYTES", 600)
     lines = [call("draw_chart", title=name) for name in ("a", "b", "b", "c")]
     agent = Agent(ScriptedModel(*lines, "done"), tools=[draw_chart])
     run = await agent.run("draw", session="s", store=store)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from backstay import Agent, tool
 from backstay.agents.journal import Journal
-from backstay.agents.recall import Wanted, page
+from backstay.agents.own_tools.recall import Wanted, page
 from backstay.agents.state import SessionState
 from backstay.core.canon import freeze
 from backstay.core.errors import ToolInputError

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pytest
 
 from backstay import Agent, Boundary, FreeText, Principal, Recipient, tool
-from backstay.agents.remembering import REMEMBER, SEARCH
+from backstay.agents.own_tools.memory import REMEMBER, SEARCH
 from backstay.core.messages import Label, ModelRequest, ToolResult
 from backstay.memory import InMemoryLongTerm
 from backstay.models.scripted import FunctionModel, ScriptedModel, call

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from backstay import Agent, RunContext, ToolError, ToolInputError, ToolResult, tool
-from backstay.agents.repetition import Keys, failure_of, follow, key_of, noted
 from backstay.agents.result import RunResult
 from backstay.agents.state import SessionState
+from backstay.agents.tallies.repetition import Keys, failure_of, follow, key_of, noted
 from backstay.core.messages import ModelRequest, ToolReturn
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.store.codec import decode, encode

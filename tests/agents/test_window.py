@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from backstay import Agent, Boundary, Limits, tool
-from backstay.agents import compact, remember
+from backstay.agents import remember
 from backstay.agents.state import SessionState
+from backstay.agents.step import compact
 from backstay.core.errors import ModelError, SetupError
 from backstay.core.events import Event, MemoryFold, MemoryWritten, ModelStart, RunAnswer
 from backstay.core.messages import Label, ModelRequest, Usage

@@ -1,7 +1,7 @@
 """Agents: the definition, the one loop, and what drives it."""
 
 from backstay.agents.agent import Agent
-from backstay.agents.decide import decide
+from backstay.agents.deciding.decide import decide
 from backstay.agents.drive import Given, drive
 from backstay.agents.middleware import Middleware
 from backstay.agents.requirements import AskPermissionRequirement, ConditionalRequirement, Rule, StepView, requirement

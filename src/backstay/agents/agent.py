@@ -16,18 +16,18 @@ from typing import Any, Generic
 from typing_extensions import TypeVar
 
 from backstay import store as stores
-from backstay.agents.decide import decide
-from backstay.agents.deferred import deliver
+from backstay.agents.deciding.decide import decide
+from backstay.agents.deciding.deferred import deliver
 from backstay.agents.definition import Definition, Instructions, check_limits, compile_rules
 from backstay.agents.drive import Approver, Given, drive, live
 from backstay.agents.granting import make_grant
 from backstay.agents.middleware import Chains, Middleware
 from backstay.agents.output import FINAL, FinalAnswerTool, OutputType
-from backstay.agents.own_tools import RecallTool
-from backstay.agents.plan_tool import FixPlanTool
+from backstay.agents.own_tools.catalogue import RecallTool
+from backstay.agents.own_tools.memory import RememberTool, SearchMemoryTool
+from backstay.agents.own_tools.plan import FixPlanTool
+from backstay.agents.own_tools.questions import AskUserTool
 from backstay.agents.prompts import Prompts, Templates
-from backstay.agents.questions import AskUserTool
-from backstay.agents.remembering import RememberTool, SearchMemoryTool
 from backstay.agents.requirements import Requirement, bind_all
 from backstay.agents.result import RunResult
 from backstay.agents.stand_ins import with_stand_ins

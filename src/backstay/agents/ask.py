@@ -10,8 +10,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from backstay.agents.deciding.watcher import HALTED
 from backstay.agents.middleware import Chains
-from backstay.agents.watcher import HALTED
 from backstay.core.context import RunContext
 from backstay.core.errors import ModelError
 from backstay.core.events import ModelDelta, ModelFailed, ModelFallback, ModelRetry, ModelStart

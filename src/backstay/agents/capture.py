@@ -6,7 +6,7 @@ text; in it no quotation, no code and no forwarded mail. Source: SPEC B7; DESIGN
 
 from __future__ import annotations
 
-from backstay.agents.inbox import question_row
+from backstay.agents.deciding.inbox import question_row
 from backstay.agents.work import Work
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint

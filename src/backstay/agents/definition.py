@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 
 from backstay.agents.middleware import Chains
 from backstay.agents.output import FinalAnswerTool, OutputType
-from backstay.agents.own_tools import RecallTool
-from backstay.agents.plan_tool import FixPlanTool
+from backstay.agents.own_tools.catalogue import RecallTool
+from backstay.agents.own_tools.memory import RememberTool, SearchMemoryTool
+from backstay.agents.own_tools.plan import FixPlanTool
+from backstay.agents.own_tools.questions import AskUserTool
 from backstay.agents.prompts import Prompts
-from backstay.agents.questions import AskUserTool
-from backstay.agents.remembering import RememberTool, SearchMemoryTool
 from backstay.agents.requirements import Requirement, plain
 from backstay.boundary.budgets import Budget
 from backstay.boundary.constraints import Constraint

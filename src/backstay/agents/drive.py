@@ -15,18 +15,18 @@ from typing import Any, TypeAlias, cast
 
 from backstay.agents.answer import answer_of
 from backstay.agents.capture import capture_rules
+from backstay.agents.deciding.watcher import HALTED
 from backstay.agents.definition import Definition, limits_with
 from backstay.agents.guard import RunGuard
 from backstay.agents.journal import Journal
 from backstay.agents.lease import LEASE_SECONDS, Lease, Stop, pulse
 from backstay.agents.loop import close_step, loop
-from backstay.agents.own_tools import RunHost
+from backstay.agents.own_tools.catalogue import RunHost
+from backstay.agents.own_tools.questions import Questions
 from backstay.agents.purse import Purse
-from backstay.agents.questions import Questions
 from backstay.agents.remember import proposed, proposer, written
 from backstay.agents.result import ResultStatus, RunResult
 from backstay.agents.state import CANCELLED, RunState, SessionState
-from backstay.agents.watcher import HALTED
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.boundary.session_check import refusal

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from backstay.agents.deciding.inbox import asked
+from backstay.agents.deciding.watcher import Watcher
 from backstay.agents.definition import Definition
-from backstay.agents.inbox import asked
 from backstay.agents.journal import Journal
-from backstay.agents.judging import judge_state, rules_in_force, say_rules
-from backstay.agents.ledger import Amounts, Ledger
-from backstay.agents.path_labels import PathLabels
-from backstay.agents.recollect import recollect
-from backstay.agents.repetition import Watch
-from backstay.agents.watcher import Watcher
+from backstay.agents.judging.judge_state import judge_state, rules_in_force, say_rules
+from backstay.agents.judging.ledger import Amounts, Ledger
+from backstay.agents.judging.path_labels import PathLabels
+from backstay.agents.judging.recollect import recollect
+from backstay.agents.tallies.repetition import Watch
 from backstay.boundary.actions import ActionKind, PendingAction
 from backstay.boundary.constraints import Constraint
 from backstay.boundary.deciding import money_of, needs_of

@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from backstay.agents.batch import run_calls
-from backstay.agents.halting import parked
-from backstay.agents.limits import calls_over, hold_budget, limit_reached, warning
+from backstay.agents.deciding.watcher import HALTED
 from backstay.agents.offer import Offer, why_no_end
 from backstay.agents.output import MOST
 from backstay.agents.prompts import NOTHING
-from backstay.agents.repetition import noted
-from backstay.agents.report import insisting
-from backstay.agents.request import answered
 from backstay.agents.result import ResultStatus
-from backstay.agents.settle import at_border
 from backstay.agents.state import CANCELLED, RunState
-from backstay.agents.watcher import HALTED
+from backstay.agents.step.batch import run_calls
+from backstay.agents.step.halting import parked
+from backstay.agents.step.limits import calls_over, hold_budget, limit_reached, warning
+from backstay.agents.step.report import insisting
+from backstay.agents.step.request import answered
+from backstay.agents.step.settle import at_border
+from backstay.agents.tallies.repetition import noted
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import PendingAction
 from backstay.core.errors import ModelError, RequirementError

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from backstay.agents.definition import Definition
 from backstay.agents.output import FINAL, How
-from backstay.agents.own_tools import RECALL
-from backstay.agents.plan_tool import unoffered
-from backstay.agents.questions import ASK_USER
+from backstay.agents.own_tools.catalogue import RECALL
+from backstay.agents.own_tools.plan import unoffered
+from backstay.agents.own_tools.questions import ASK_USER
 from backstay.agents.requirements import Combined, Ruled, StepView, combine, rules_of
 from backstay.agents.requirements.targets import known_targets
 from backstay.agents.state import RunState, SessionState

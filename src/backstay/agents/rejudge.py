@@ -15,7 +15,7 @@ from heapq import heapify, heappop, heappush
 from typing import Literal, TypeAlias
 
 from backstay.agents.definition import Definition
-from backstay.agents.judging import judge_state, rules_in_force, say_rules
+from backstay.agents.judging.judge_state import judge_state, rules_in_force, say_rules
 from backstay.agents.state import SessionState
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.constraints import Constraint

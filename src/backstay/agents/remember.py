@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from backstay.agents.ask import ask_aside
-from backstay.agents.compact import charged
 from backstay.agents.guard import describe
-from backstay.agents.limits import hold_budget, limit_reached
+from backstay.agents.step.compact import charged
+from backstay.agents.step.limits import hold_budget, limit_reached
 from backstay.agents.work import Work
 from backstay.core.canon import freeze
 from backstay.core.errors import ModelError

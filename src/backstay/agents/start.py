@@ -14,7 +14,7 @@ from typing import Any
 from backstay.agents.definition import Definition, check_limits
 from backstay.agents.drive import Given, drive, drive_claimed, told
 from backstay.agents.lease import LEASE_SECONDS
-from backstay.agents.plan_tool import checked
+from backstay.agents.own_tools.plan import checked
 from backstay.agents.prompts import today
 from backstay.agents.result import RunResult
 from backstay.agents.turn import Turn

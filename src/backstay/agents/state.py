@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import cast
 
-from backstay.agents.insistence import counted
 from backstay.agents.output import FINAL, answer_text
-from backstay.agents.repetition import follow, forget
-from backstay.agents.tally import after_action, after_reply, after_results, is_final
+from backstay.agents.tallies.insistence import counted
+from backstay.agents.tallies.repetition import follow, forget
+from backstay.agents.tallies.tally import after_action, after_reply, after_results, is_final
 from backstay.boundary.actions import Decision, PendingAction
 from backstay.boundary.constraints import Constraint, amended
 from backstay.boundary.plan import Plan, PlanGrant

@@ -21,12 +21,14 @@ from backstay.cli import (
     decide,
     doctor,
     explain,
+    grants,
     halt,
     inbox,
     memory,
     model,
     replay,
     resume,
+    rules,
     run,
     trace,
 )
@@ -73,6 +75,8 @@ app.add_typer(trace.app, name="trace")
 app.add_typer(audit.app, name="audit")
 app.add_typer(boundary.app, name="boundary")
 boundary.app.command("replay")(replay.replay)
+boundary.app.command("rules")(rules.rules)
+app.add_typer(grants.app, name="grants")
 app.command("doctor")(doctor.doctor)
 app.add_typer(memory.app, name="memory")
 app.add_typer(model.app, name="model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from backstay.store.protocol import RunStore
 
 DEFAULT_STORE = ".backstay/store.db"
 _SQLITE = "sqlite:///"
+_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 StoreOption: TypeAlias = Annotated[
     str, typer.Option("--store", envvar="BACKSTAY_STORE", metavar="PATH", help="Where runs are kept.")
@@ -50,6 +52,12 @@ StreamOption: TypeAlias = Annotated[
 def usage(message: str) -> SetupError:
     """An error about the command line itself."""
     return SetupError(message, code="cli.usage")
+
+
+def seconds_of(length: str) -> int | None:
+    """The seconds of `30m`, `12h`, `7d` or `4w`; None for anything else."""
+    found = re.fullmatch(r"(\d{1,6})([mhdw])", length)
+    return None if found is None else int(found[1]) * _SECONDS[found[2]]
 
 
 def model_of(name: str | None, base_url: str | None) -> ChatModel | None:

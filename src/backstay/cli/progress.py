@@ -15,6 +15,7 @@ from backstay.core.events import (
     ConstraintProposed,
     Emitter,
     ModelDelta,
+    ModelFallback,
     ModelRetry,
     RunStart,
     ToolFinish,
@@ -53,6 +54,7 @@ class Progress:
             emitter.on(ToolRetry, self._tool_retry),
             emitter.on(ToolFinish, self._tool_finish),
             emitter.on(ModelRetry, self._model_retry),
+            emitter.on(ModelFallback, self._model_fallback),
             emitter.on(ConstraintProposed, self._rule),
             emitter.on(ActionDone, self._action),
         ]
@@ -84,6 +86,13 @@ class Progress:
         self.end_line()
         self.streamed = ""
         self._out.line(f"! the model failed [{event.code}] {one_line(event.error)}; asking again", "yellow")
+
+    def _model_fallback(self, event: ModelFallback) -> None:
+        self.end_line()
+        self.streamed = ""
+        self._out.line(
+            f"! {event.model} could not answer [{event.code}] {one_line(event.error)}; asking {event.next}", "yellow"
+        )
 
     def _tool_start(self, event: ToolStart) -> None:
         self.end_line()

@@ -6,7 +6,6 @@ Source: SPEC B17.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -19,13 +18,21 @@ from backstay.agents.guard import describe
 from backstay.agents.rejudge import Rejudged, rejudge
 from backstay.cli.apps import find_app
 from backstay.cli.exits import DONE, FAILED
-from backstay.cli.options import DEFAULT_STORE, AsOption, JsonOption, StoreOption, opened, principal_asked, usage
+from backstay.cli.options import (
+    DEFAULT_STORE,
+    AsOption,
+    JsonOption,
+    StoreOption,
+    opened,
+    principal_asked,
+    seconds_of,
+    usage,
+)
 from backstay.cli.printing import Printer, one_line, when
 from backstay.core.context import Principal
 from backstay.store.protocol import RunStore
 from backstay.store.records import RunRow
 
-_SECONDS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 _THEN = {"allow": "ran", "ask": "asked", "deny": "refused"}
 _NOW = {"allow": "runs", "ask": "asks", "deny": "is refused"}
 
@@ -78,10 +85,10 @@ def _chosen(query: str) -> Callable[[RunRow], bool]:
 def _begin(since: str) -> float:
     if not since:
         return 0.0
-    found = re.fullmatch(r"(\d{1,6})([mhdw])", since)
-    if found is None:
+    seconds = seconds_of(since)
+    if seconds is None:
         raise usage(f"--since {since!r}: expected a number and m, h, d or w, such as 7d")
-    return time.time() - int(found[1]) * _SECONDS[found[2]]
+    return time.time() - seconds
 
 
 async def _replayed(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from backstay.agents import RunResult
-from backstay.agents.watcher import HALTED
+from backstay.agents.deciding.watcher import HALTED
 from backstay.cli.actions import Where, action_document, show_actions
 from backstay.cli.exits import is_interrupted, of_result
 from backstay.cli.printing import Printer, money, tokens

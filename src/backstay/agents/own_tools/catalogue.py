@@ -11,8 +11,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from backstay.agents.journal import Journal
-from backstay.agents.questions import Questions
-from backstay.agents.recall import Wanted, page
+from backstay.agents.own_tools.questions import Questions
+from backstay.agents.own_tools.recall import Wanted, page
 from backstay.boundary.plan import PlanGrant
 from backstay.core.context import RunContext
 from backstay.core.errors import NotFoundError, SetupError, ToolError, ToolInputError

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from backstay.agents.ask import ask_aside
-from backstay.agents.inbox import question_row
+from backstay.agents.deciding.inbox import question_row
 from backstay.agents.work import Ending, Work
 from backstay.core.canon import digest
 from backstay.core.errors import ModelError

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from backstay.agents.inbox import asked, question_row
+from backstay.agents.deciding.inbox import asked, question_row
 from backstay.agents.journal import Journal
 from backstay.boundary.actions import PendingAction
 from backstay.boundary.answers import shape_problems

@@ -5,8 +5,8 @@ Source: SPEC B10.
 
 from __future__ import annotations
 
-from backstay.agents.inbox import question_row
-from backstay.agents.insistence import MOST, REPORT, insisted, is_report
+from backstay.agents.deciding.inbox import question_row
+from backstay.agents.tallies.insistence import MOST, REPORT, insisted, is_report
 from backstay.agents.work import Ending, Work
 from backstay.core.canon import digest
 from backstay.core.events import ActionAsked

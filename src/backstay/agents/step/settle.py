@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from backstay.agents.decide import decision_audit
-from backstay.agents.deferred import delivered
+from backstay.agents.deciding.decide import decision_audit
+from backstay.agents.deciding.deferred import delivered
 from backstay.agents.guard import describe
-from backstay.agents.halting import parked
-from backstay.agents.insistence import is_report
-from backstay.agents.ledger import Amounts
-from backstay.agents.questions import answered
+from backstay.agents.judging.ledger import Amounts
+from backstay.agents.own_tools.questions import answered
+from backstay.agents.step.halting import parked
+from backstay.agents.tallies.insistence import is_report
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import ActionState, Decision, PendingAction
 from backstay.boundary.constraints import Constraint

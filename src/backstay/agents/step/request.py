@@ -6,8 +6,8 @@ Source: SPEC M4, M9; DESIGN 2.3.
 from __future__ import annotations
 
 from backstay.agents.ask import Answer, ask
-from backstay.agents.compact import fit
 from backstay.agents.offer import Offer
+from backstay.agents.step.compact import fit
 from backstay.agents.work import Ending, Work
 from backstay.core.errors import ModelError
 from backstay.core.messages import Message, ModelRequest

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from backstay.agents.judging import say_rules
+from backstay.agents.judging.judge_state import say_rules
 from backstay.agents.state import SessionState
 from backstay.boundary.constraints import Constraint
 from backstay.core.canon import canonical

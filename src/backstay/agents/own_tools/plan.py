@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from backstay.agents.own_tools import RunHost
+from backstay.agents.own_tools.catalogue import RunHost
 from backstay.boundary.plan import Plan, PlanGrant, PlanStep, problems, result_of
 from backstay.core.context import RunContext
 from backstay.core.errors import SetupError, ToolError, ToolInputError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from backstay.agents.watcher import HALTED
+from backstay.agents.deciding.watcher import HALTED
 from backstay.agents.work import Ending, Work
 
 

@@ -1,0 +1,1 @@
+"""The framework's own tools: recall, plan, questions and memory, offered only where they can do something."""

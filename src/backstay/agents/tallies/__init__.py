@@ -1,0 +1,1 @@
+"""What the records of a session are counted into: steps and tokens, repetition, insistence."""
