@@ -13,10 +13,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from backstay.agents.state import shortened
 from backstay.core.errors import SetupError
 from backstay.core.messages import Label, Message, Text, ToolCall, ToolResult, ToolReturn
-from backstay.memory.estimator import estimate
+from backstay.memory.estimator import TOKENS_A_CHARACTER, estimate
 from backstay.memory.folding import extract, planned
 from backstay.memory.history import make_valid
-from backstay.memory.log import TOKENS_A_CHARACTER, Log, Pointers, size_of
+from backstay.memory.log import Log, Pointers, size_of
 from backstay.memory.window import KEPT_UNITS, Room, Shares, check_fixed, is_over, pack, plan, room_in, summary_message
 
 ROOM = Room(history=400, results=200)

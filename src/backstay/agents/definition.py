@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -30,7 +30,7 @@ from backstay.boundary.text import ToolWords, bind, parse_rule
 from backstay.core.canon import digest
 from backstay.core.context import Principal, RunContext
 from backstay.core.errors import ConstraintError, SetupError
-from backstay.core.messages import PLAIN, Args, Json, Label
+from backstay.core.messages import PLAIN, Args, Json, Label, ToolSpec
 from backstay.memory.block import constraint_block
 from backstay.memory.counting import tools_tokens
 from backstay.memory.longterm.entry import LongTermMemory
@@ -41,6 +41,8 @@ from backstay.tools.toolset import Toolset
 
 Instructions: TypeAlias = "str | Callable[[RunContext[Any]], str | Awaitable[str]]"
 DepsFor: TypeAlias = "Callable[[Principal, str], object]"
+_OFFERS = 64
+"""So many sets of tools have their tokens remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +80,8 @@ class Definition:
     """What outlives its sessions; the tools over it are in its toolset."""
     reports: tuple[str, ...] = field(default=())
     """What a person should know of the rules: which are advisory, which reach no tool."""
+    _tokens: dict[int, tuple[Sequence[ToolSpec], int]] = field(default_factory=dict, repr=False, compare=False)
+    """Identity of a set of specs, which is kept here, and its tokens."""
 
     @cached_property
     def parts(self) -> Mapping[str, str]:
@@ -103,12 +107,26 @@ class Definition:
     @cached_property
     def tool_tokens(self) -> int:
         """Tokens that its tools take in a request, estimated."""
-        return tools_tokens(self.toolset.offered(self.toolset.names))
+        return self.tokens_of(self.toolset.offered(self.toolset.names))
+
+    def tokens_of(self, tools: Sequence[ToolSpec]) -> int:
+        """Tokens of the tools that a request offers, counted once for each set that its toolset keeps."""
+        known = self._tokens.get(id(tools))
+        if known is None or known[0] is not tools:
+            if len(self._tokens) >= _OFFERS:
+                self._tokens.clear()
+            known = self._tokens[id(tools)] = (tools, tools_tokens(tools))
+        return known[1]
 
     @cached_property
     def rules_text(self) -> str:
         """The constraint block of a session that has added no rule."""
         return constraint_block(self.constraints)
+
+    @cached_property
+    def rules_digest(self) -> str:
+        """SHA-256 of that block."""
+        return digest(self.rules_text)
 
     @cached_property
     def policy_digest(self) -> str:

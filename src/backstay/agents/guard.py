@@ -132,11 +132,13 @@ class RunGuard:
         return replace(verdict, outcome="deny", code=told.code, message=told.message, rules=("repetition",), reserve=())
 
     async def open_ledger(self, calls: Sequence[ToolCall]) -> None:
-        """Before calls are judged, learn what other sessions have spent and what an earlier drive has begun."""
-        await self.watcher.look()
+        """Before calls are judged, learn what other sessions have spent and what an earlier drive has begun.
+
+        Whoever calls it has looked for halts and grants just before.
+        """
         state, store, own = self._journal.state, self._journal.store, self._own_rules
         await recollect(state, store, calls, toolset=self._toolset, own=own, rules=self.rules)
-        totals = [*self._totals(), *self._capped()]
+        totals = [*self._totals(), *self._capped()] if self.watcher.grants else self._totals()
         if not totals:
             return
         row, now = self._journal.row, self._clock()

@@ -52,12 +52,13 @@ async def loop(work: Work) -> Ending:
             return ending
         if not run.is_due:
             return _refused(work) if run.is_refused else _rest(work)
-        ending = await parked(work) or limit_reached(work.spent()) or await insisting(work) or _repeating(run)
-        ending = ending or _unmet(run) or await hold_budget(work)
+        spent = work.spent()
+        ending = limit_reached(spent) or await insisting(work) or _repeating(run) or _unmet(run)
+        ending = ending or await hold_budget(work)
         if ending is not None:
             return ending
         try:
-            ending = await _ask(work, work.offer_of(run.step + 1), warning(work))
+            ending = await _ask(work, work.offer_of(run.step + 1), warning(work, spent))
         except (ModelError, RequirementError) as error:
             status: ResultStatus = "waiting" if error.code == HALTED else "failed"
             return Ending(status=status, code=error.code, reason=redact(error.message))
@@ -125,8 +126,9 @@ async def _answer_calls(work: Work) -> Ending | None:
     calls = work.run.unanswered
     if not calls:
         return None
+    over = await parked(work, called(calls))
     await work.guard.open_ledger(calls)
-    over = await parked(work, called(calls)) or await calls_over(work, calls)
+    over = over or await calls_over(work, calls)
     if over is not None:
         _refuse(work, calls, over.code, over.reason)
     elif work.run.is_cut_off:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -163,6 +164,12 @@ def today(now: float, zone: str) -> str:
         now: seconds since 1970, by the run's clock.
         zone: IANA name; what is none counts as UTC.
     """
+    return _day(now // 60, zone)
+
+
+@lru_cache(maxsize=64)
+def _day(minute: float, zone: str) -> str:
+    now = minute * 60
     try:
         day = datetime.fromtimestamp(now, ZoneInfo(zone))
     except (ZoneInfoNotFoundError, ValueError, OSError, OverflowError):

@@ -68,4 +68,4 @@ def written(work: Work, proposal: Args | None = None, asked: ModelUse | None = N
     state = work.journal.state
     waiting = {one.id: describe(one.call) if one.call else one.question for one in state.open.values() if one.holds_run}
     memory = rewritten(state.memory, state.messages[state.remembered :], waiting, proposal)
-    return replace(memory, asked=asked)
+    return memory if memory.asked is asked else replace(memory, asked=asked)

@@ -363,7 +363,7 @@ class SessionState:
         reply, calls = body.reply, body.reply.calls
         run.step += 1
         run.slot += len(calls)
-        run.calls += sum(call.name != FINAL for call in calls)
+        run.calls += len([call for call in calls if call.name != FINAL])
         run.tally = after_reply(run.tally, body)
         run.unanswered, run.is_cut_off, run.is_refused = calls, reply.finish == "length", reply.finish == "refusal"
         if reply.usage is not None:
@@ -478,7 +478,7 @@ def _as_read(body: Input) -> Message:
 
 def _used(models: tuple[ModelUse, ...], body: Reply) -> tuple[ModelUse, ...]:
     name, usage, cost = body.reply.model, body.reply.usage, body.cost_usd
-    if not any(one.model == name for one in models):
+    if name not in [one.model for one in models]:
         models += (ModelUse(model=name, requests=0, usage=Usage(), cost_usd=Decimal(0)),)
     return tuple([one.more(usage, cost) if one.model == name else one for one in models])
 

@@ -19,7 +19,7 @@ from backstay.core.canon import digest
 from backstay.core.context import RunContext
 from backstay.core.messages import ToolResult, ToolSpec, Usage
 from backstay.memory.block import constraint_block
-from backstay.memory.counting import Calibration, tools_tokens
+from backstay.memory.counting import Calibration
 from backstay.models.model import ChatModel, Price
 from backstay.models.prices import price_of
 
@@ -68,7 +68,6 @@ class Work:
     _rules: str = ""
     _rules_version: int = -1
     _rules_digest: tuple[str, str] = ("", "")
-    _tools: tuple[object, int] = (None, 0)
 
     @property
     def rules(self) -> str:
@@ -95,8 +94,11 @@ class Work:
     @property
     def rules_digest(self) -> str:
         """SHA-256 of the constraint block."""
-        if self._rules_digest[0] != self.rules or not self._rules_digest[1]:
-            self._rules_digest = (self.rules, digest(self.rules))
+        if not self.journal.state.constraints:
+            return self.definition.rules_digest
+        rules = self.rules
+        if self._rules_digest[0] is not rules:
+            self._rules_digest = (rules, digest(rules))
         return self._rules_digest[1]
 
     @property
@@ -105,10 +107,8 @@ class Work:
         return int(self.model.profile.window / max(1.0, self.calibration.factor))
 
     def tool_tokens(self, tools: Sequence[ToolSpec]) -> int:
-        """Tokens of the tools of a request; they seldom change."""
-        if self._tools[0] is not tools:
-            self._tools = (tools, tools_tokens(tools))
-        return self._tools[1]
+        """Tokens of the tools of a request."""
+        return self.definition.tokens_of(tools)
 
     def cost_usd(self, asked: ChatModel | None, usage: Usage | None) -> Decimal | None:
         """What a reply cost: by the price of the model that gave it, nothing where a middleware answered."""

@@ -34,7 +34,7 @@ class Label:
 
     def join(self, other: Label) -> Label:
         """The label of both together: trust only if both are trusted, the higher secrecy."""
-        if other == self:
+        if other is self or other == self:
             return self
         return Label(
             trusted=self.trusted and other.trusted,
@@ -158,17 +158,17 @@ class Message:
     @property
     def text(self) -> str:
         """All words of the message, without reasoning, calls and results."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join([part.text for part in self.parts if isinstance(part, Text)])
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of an assistant message, in the model's order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
     @property
     def returns(self) -> tuple[ToolReturn, ...]:
         """The tool returns of a tool message."""
-        return tuple(part for part in self.parts if isinstance(part, ToolReturn))
+        return tuple([part for part in self.parts if isinstance(part, ToolReturn)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,12 +252,12 @@ class ModelReply:
     @property
     def text(self) -> str:
         """The words of the reply."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return "".join([part.text for part in self.parts if isinstance(part, Text)])
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The tool calls of the reply, in the model's order."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+        return tuple([part for part in self.parts if isinstance(part, ToolCall)])
 
 
 class Delta(NamedTuple):

@@ -33,6 +33,8 @@ CLASSES = (
 WEIGHTS = (0.62, 1.14, 0.19, 0.92, 0.32, 1.16, 1.17, 0.04, 0.76, 0.55, 0.63, 0.24, 0.76, 0.14, 0.48, 1.5)
 """Tokens for one of each class. None is above 1.5, so that no text has more than that for each of its characters (an
 emoji, the last class, has 1.8 on average)."""
+TOKENS_A_CHARACTER = 1.5
+"""No text has more tokens than this for each of its characters: what is surely small enough is not counted."""
 
 _LONG_WORD = 7
 """Letters of a word that cost nothing beyond the word itself."""

@@ -34,9 +34,6 @@ Count: TypeAlias = Callable[[str], int]
 """Tokens of a text."""
 Shrink: TypeAlias = "Callable[[ToolResult, int, str], ToolResult]"
 """A result with a summary of at most so many tokens, recalled by this reference; the result itself if it is shorter."""
-
-TOKENS_A_CHARACTER = 1.5
-"""No text has more tokens than this for each of its characters: what is surely small enough is not counted."""
 CUT_TOKENS = 80
 """Tokens of a result whose unit is trimmed."""
 _REMEMBERED = 6_000
@@ -305,7 +302,7 @@ class Log:
 
 def size_of(message: Message) -> int:
     """Characters of a message, never too few for `TOKENS_A_CHARACTER`."""
-    return sum(map(_characters, message.parts)) + MESSAGE
+    return sum([_characters(part) for part in message.parts]) + MESSAGE
 
 
 def _characters(part: Part) -> int:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from backstay.core.errors import SetupError
 from backstay.core.messages import Message, Text
-from backstay.memory.log import TOKENS_A_CHARACTER, Log, Pointers
+from backstay.memory.estimator import TOKENS_A_CHARACTER
+from backstay.memory.log import Log, Pointers
 from backstay.memory.marks import escaped
 
 _NOTICES = (

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from backstay.core.canon import freeze
 from backstay.core.messages import Args, Json, Label, Message, ModelRequest, Text
 from backstay.core.patterns import Pattern
-from backstay.memory.estimator import estimate
+from backstay.memory.estimator import TOKENS_A_CHARACTER, estimate
 from backstay.memory.marks import escaped
 from backstay.store.records import Fact, Memory, Todo
 
@@ -61,32 +61,38 @@ def rewritten(
 
 
 def _by_rules(before: Memory, run: Sequence[Message], waiting: Mapping[str, str]) -> Memory:
-    memory = replace(before, by="rules")
+    memory = before
     for message in run:
         if message.role != "user" or not message.label.trusted:
             continue  # what somebody else wrote is nobody's goal and no priority
-        if not memory.goal or _NEW_GOAL.search(message.text):
+        text = message.text
+        if not memory.goal or _NEW_GOAL.search(text):
             memory = _with_goal(memory, message)
-        for sentence in _sentences(message.text):
+        if not _STRESSED.search(" ".join(text.split())):
+            continue
+        for sentence in _sentences(text):
             if _STRESSED.search(sentence):
                 memory = _with_fact(memory, sentence, message.id, message.label, stressed=True)
-    open_ = {one.id: one for one in memory.todo if not one.id.startswith("a")}
-    todo = [*open_.values(), *(Todo(id=id_, text=f"waits for a person: {text}") for id_, text in waiting.items())]
-    return replace(memory, todo=tuple(todo))
+    todo = tuple([one for one in memory.todo if not one.id.startswith("a")])
+    todo += tuple([Todo(id=id_, text=f"waits for a person: {text}") for id_, text in waiting.items()])
+    if memory.by == "rules" and memory.asked is None and todo == memory.todo:
+        return memory
+    return replace(memory, by="rules", asked=None, todo=todo)
 
 
 def _with_goal(memory: Memory, message: Message) -> Memory:
     """The message's words as the goal, its first sentences where it is long: chosen once, never shortened after."""
-    if len(_WORDS.findall(message.text)) < _TELLING:
+    text = message.text
+    if len(_WORDS.findall(text)) < _TELLING:
         return memory
     return replace(
-        memory, goal=_first(message.text, _GOAL_TOKENS), goal_source=message.id, label=_join(memory, message)
+        memory, goal=_first(text, _GOAL_TOKENS), goal_source=message.id, label=memory.label.join(message.label)
     )
 
 
 def _first(text: str, most: int) -> str:
     text = text.strip()
-    if estimate(text) <= most:
+    if len(text) * TOKENS_A_CHARACTER <= most or estimate(text) <= most:
         return text
     kept = ""
     for sentence in _SENTENCE.findall(text):
@@ -103,10 +109,6 @@ def _sentences(text: str) -> Iterator[str]:
             yield words[:400]
 
 
-def _join(memory: Memory, message: Message) -> Label:
-    return memory.label.join(message.label)
-
-
 def _with_fact(memory: Memory, text: str, source: str, label: Label, *, stressed: bool = False) -> Memory:
     if any(one.text == text for one in memory.facts):
         return memory
@@ -116,6 +118,8 @@ def _with_fact(memory: Memory, text: str, source: str, label: Label, *, stressed
 
 def fitted(memory: Memory, most: int = MOST_TOKENS) -> Memory:
     """The memory within its bound: the oldest facts leave, what the user stressed last of all; the goal never."""
+    if not memory.facts and not memory.todo:
+        return memory
     facts, todo = list(memory.facts), list(memory.todo)
     while facts and estimate(_text(replace(memory, facts=tuple(facts)))) > most:
         facts.remove(next((one for one in facts if not one.is_stressed), facts[0]))

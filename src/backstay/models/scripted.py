@@ -112,11 +112,11 @@ def _reply(
     line: str | ToolCall | list[str | ToolCall], request: ModelRequest, ctx: RunContext[Any], name: str
 ) -> ModelReply:
     said = line if isinstance(line, list) else [line]
-    parts = tuple(
+    parts = [
         Text(text=part) if isinstance(part, str) else _numbered(part, ctx.step, index)
         for index, part in enumerate(said)
-    )
-    has_calls = any(isinstance(part, ToolCall) for part in parts)
+    ]
+    has_calls = ToolCall in map(type, parts)
     return ModelReply(
         parts=tuple(filter(says_something, parts)),
         finish="tool_calls" if has_calls else "stop",
@@ -127,28 +127,27 @@ def _reply(
 
 def _as_received(reply: ModelReply) -> ModelReply:
     """A reply written by hand, as a client would have put it together from the wire, streamed or not."""
-    parts = (_received(part) if isinstance(part, ToolCall) else part for part in reply.parts)
+    parts = (_received(part, part.id) if isinstance(part, ToolCall) else part for part in reply.parts)
     return replace(reply, parts=tuple(filter(says_something, parts)))
 
 
-def _received(part: ToolCall) -> ToolCall:
+def _received(part: ToolCall, id: str) -> ToolCall:
     text = part.raw if part.raw is not None else part.mended
     if text is not None:
-        return parse_call(part.id, part.name, text)
+        return parse_call(id, part.name, text)
     try:
         args = freeze(part.args)
     except TypeError:
         args = None
     if not isinstance(args, Mapping):
-        return parse_call(part.id, part.name, repr(part.args))
-    return ToolCall(id=part.id, name=part.name, args=args)
+        return parse_call(id, part.name, repr(part.args))
+    return ToolCall(id=id, name=part.name, args=args)
 
 
 def _numbered(part: ToolCall, step: int, index: int) -> ToolCall:
     if not isinstance(part, ToolCall):
         raise TypeError(f"a line is text, a call, a list of both, a ModelReply or an exception, got {part!r}")
-    part = _received(part)
-    return part if part.id else replace(part, id=f"call-{step}-{index}")
+    return _received(part, part.id or f"call-{step}-{index}")
 
 
 def _count(request: ModelRequest) -> int:

@@ -16,9 +16,9 @@ from backstay.core.canon import digest
 from backstay.core.errors import ModelError
 from backstay.core.events import ActionAsked, MemoryFold, MemoryTrim
 from backstay.core.messages import Message, ModelUse, ToolSpec, Usage
-from backstay.memory.estimator import estimate
+from backstay.memory.estimator import TOKENS_A_CHARACTER, estimate
 from backstay.memory.folding import Folding, extract, notes_in, planned, request_for
-from backstay.memory.log import TOKENS_A_CHARACTER, Pointers, counted
+from backstay.memory.log import Pointers, counted
 from backstay.memory.window import (
     Room,
     check_fixed,

@@ -59,8 +59,8 @@ def _least(work: Work) -> int:
     return max(weigh(work.journal.state.instructions) + weigh(said), 1)
 
 
-def warning(work: Work) -> str:
+def warning(work: Work, spent: Spent) -> str:
     """What the model is told of limits and budgets of which 80 % are used up."""
-    spent = work.spent() + (work.purse.spent if work.purse else ())
+    spent += work.purse.spent if work.purse else ()
     near = [f"{used:g} of {allowed:g} {name}" for name, used, allowed in spent if used >= 0.8 * allowed]
     return f"Nearly used up: {', '.join(near)}. Come to an end." if near else ""

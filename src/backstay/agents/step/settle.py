@@ -46,10 +46,12 @@ async def at_border(work: Work) -> Ending | None:
     if state.open:
         await _expire(work)
         await _ask_approver(work)
+    has_settled = False
     while True:
-        action_id = next((one for one in state.decided if one in state.open), None)
+        action_id = next((one for one in state.decided if one in state.open), None) if state.decided else None
         if action_id is None:
-            return None
+            return await parked(work) if has_settled else None
+        has_settled = True
         action, decision = state.open[action_id], state.decided[action_id]
         if decision.approve and action.kind == "approval" and action.call is not None:
             ending = await parked(work, (action.call.name,))

@@ -128,7 +128,7 @@ def _digest_of(call: ToolCall) -> str:
 def follow(before: Repetition, step: int, returns: Sequence[ToolReturn], keys: Keys) -> Repetition:
     """What the results of a step make of it. Pure; `keys` has one entry for each result."""
     was_withheld = before.withheld_step == step
-    calls, outcome = (digest(sorted({key[place] for key in keys})) for place in (0, 1))
+    calls, outcome = _told_by(keys, 0), _told_by(keys, 1)
     is_same = calls == before.calls and (was_withheld or outcome == before.outcome)
     same = before.same + 1 if is_same else 1
     wrong = dict(_wrong(before, returns))
@@ -153,6 +153,11 @@ def follow(before: Repetition, step: int, returns: Sequence[ToolReturn], keys: K
         warned=tuple(warned),
         over=over,
     )
+
+
+def _told_by(keys: Keys, place: int) -> str:
+    """What the calls of a step, or their results, are told by: one by its own digest."""
+    return keys[0][place] if len(keys) == 1 else digest(sorted({key[place] for key in keys}))
 
 
 def _failed(before: Mapping[str, str], returns: Sequence[ToolReturn], keys: Keys) -> dict[str, str]:
@@ -190,6 +195,8 @@ def _over(names: Sequence[str], count: int, *, is_wrong: bool) -> str:
 
 def noted(before: Repetition, step: int, returns: Sequence[ToolReturn], keys: Keys) -> tuple[ToolReturn, ...]:
     """The results as the model reads them: the third in a row says what happens next. `data` stays as it is."""
+    if before.same + 1 < IN_A_ROW and max(before.wrong.values(), default=0) + 1 < IN_A_ROW:
+        return tuple(returns)
     after = follow(before, step, returns, keys)
     return tuple(_noted(one, after) if one.name in after.withheld else one for one in returns)
 

@@ -47,13 +47,16 @@ def after_results(before: Tally, returns: Sequence[ToolReturn], actions: Mapping
     is_done = bool(went) or any(one.result.via == "held" for one in returns)
     after = before
     if made:
-        after = replace(
-            before,
+        after = Tally(
             calls=_added(before.calls, made),
             ok=_added(before.ok, went),
             last=tuple(dict.fromkeys(made)),
             last_ok=tuple(dict.fromkeys(went)) if is_done else before.last_ok,
             done=before.done + is_done,
+            unmet=before.unmet,
+            code=before.code,
+            reason=before.reason,
+            is_typed=before.is_typed,
         )
     if not finals:
         return after
