@@ -257,6 +257,31 @@ async def test_equal_calls_beside_each_other_count_once() -> None:
     assert "Note" not in _results(result)[-1].summary
 
 
+@pytest.mark.parametrize("sequential", [False, True])
+@pytest.mark.parametrize("fails", [False, True])
+async def test_equal_calls_beside_each_other_that_change_something_run_once(sequential: bool, fails: bool) -> None:
+    added: list[tuple[str, int]] = []
+
+    @tool(risk="write", sequential=sequential)
+    async def add_note(text: str, copies: int = 1) -> str:
+        """Add a note. Use it when asked."""
+        added.append((text, copies))
+        if fails:
+            raise ToolError("the store is down", applied=False)
+        return "added"
+
+    twins = [call("add_note", text="a"), call("add_note", copies=1, text="a"), call("add_note", text="b")]
+    model = ScriptedModel(twins, [call("add_note", text="a")], "ok")
+    result = await Agent(model, tools=[add_note]).run("note a twice and b")
+    first, second, third, again = _results(result)
+    assert (second.code, second.via, second.applied) == ("tool.twin", "refused", None)
+    assert "call it again in the next step" in second.summary
+    assert sorted(added[:2]) == [("a", 1), ("b", 1)], "once each, whatever the defaults"
+    assert first.ok is third.ok is not fails
+    assert again.ok is not fails, "the next step may do it again, unless it failed"
+    assert len(added) == (2 if fails else 3)
+
+
 async def test_a_failing_call_burns_five_steps_and_not_thirty() -> None:
     orders = _Orders(find=RuntimeError("down"))
     result, _ = await _run(orders, call("find", number=1))

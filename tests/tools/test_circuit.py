@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from backstay.core.context import RunContext
 from backstay.core.errors import ToolError, ToolInputError
-from backstay.tools import tool
+from backstay.tools import slow_start, tool
 from backstay.tools.circuit import FAULTS, MIN_RETRIES, OPEN_SECONDS, Circuit, circuits
+from backstay.tools.slow_start import LEAST, START, SlowStart
 from workbench import Bench
 
 
@@ -134,7 +136,7 @@ async def test_an_outage_under_two_hundred_calls_at_once_is_bounded() -> None:
     results = await asyncio.gather(*wave)
     assert not any(result.ok for result in results)
     sent = len(requests)
-    assert 200 <= sent <= 220
+    assert START <= sent <= START + 20, "what slow start lets through, and its retries, whatever the number of calls"
     results = await asyncio.gather(*(bench.run(one) for one in (find, rows) * 100))
     assert {result.code for result in results} == {"tool.circuit_open"}
     assert len(requests) == sent
@@ -183,3 +185,75 @@ async def test_wrong_arguments_and_cancelled_attempts_are_no_faults() -> None:
     assert circuits.of("picky").faults == 4
     await bench.run(picky, {"kind": "down"})
     assert (await bench.run(picky, {"kind": "input"})).code == "tool.circuit_open"
+
+
+async def test_each_answer_makes_room_for_one_more() -> None:
+    starts = SlowStart()
+    assert [await starts.wait() for _ in range(START)] == [True] * START
+    later = [asyncio.ensure_future(starts.wait()) for _ in range(4)]
+    await asyncio.sleep(0)
+    starts.give_back(ok=True)  # frees its own place and makes another
+    await asyncio.sleep(0.01)
+    assert [one.done() for one in later] == [True, True, False, False]
+    starts.give_back(ok=None)
+    await asyncio.sleep(0.01)
+    assert [one.done() for one in later] == [True, True, True, True], "nobody has taken the room that came free yet"
+    assert starts.room == START + 1
+
+
+async def test_a_fault_halves_the_room_and_never_below_the_least() -> None:
+    starts = SlowStart()
+    for room in (32, 16, 8, LEAST, LEAST):
+        starts.give_back(ok=False)
+        assert starts.room == room
+
+
+async def test_who_waits_is_let_through_in_the_end_where_nothing_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slow_start, "PATIENCE_SECONDS", 0.02)
+    circuit = Circuit("slow")
+    for _ in range(START):
+        await circuit.admit(lambda: 0.0)
+    assert await asyncio.wait_for(circuit.admit(lambda: 0.0), 2) is False
+    assert circuit.starts.under_way == START + 1
+
+
+async def test_a_cancelled_wait_gives_its_turn_to_the_next() -> None:
+    circuit = Circuit("full")
+    for _ in range(START):
+        circuit.enter(0.0)
+    first, second = (asyncio.ensure_future(circuit.admit(lambda: 0.0)) for _ in range(2))
+    await asyncio.sleep(0)
+    circuit.abandon()
+    first.cancel()
+    assert await asyncio.wait_for(second, 2) is False
+    assert circuit.starts.under_way == START
+
+
+async def test_those_who_wait_are_refused_when_it_opens() -> None:
+    circuit = Circuit("down")
+    for _ in range(START):
+        circuit.enter(0.0)
+    waiting = asyncio.ensure_future(circuit.admit(lambda: 0.0))
+    await asyncio.sleep(0)
+    for _ in range(FAULTS):
+        circuit.leave(0.0, ok=False)
+    with pytest.raises(ToolError, match="left alone"):
+        await asyncio.wait_for(waiting, 2)
+    assert circuit.starts.under_way == START - FAULTS
+
+
+async def test_a_call_inside_a_call_of_the_same_downstream_does_not_wait_for_it() -> None:
+    @tool(risk="read", downstream="tree")
+    async def leaf() -> int:
+        """A leaf."""
+        return 1
+
+    @tool(risk="read", downstream="tree")
+    async def branch(ctx: RunContext[None]) -> int:
+        """A branch."""
+        await asyncio.sleep(0)
+        return int(str((await leaf.run({}, ctx)).data))
+
+    bench = Bench()
+    results = await asyncio.wait_for(asyncio.gather(*(bench.run(branch) for _ in range(3 * START))), 20)
+    assert {result.data for result in results} == {1}

@@ -16,6 +16,7 @@ from backstay.agents.judging.judge_state import judge_state, rules_in_force, say
 from backstay.agents.judging.ledger import Amounts, Ledger
 from backstay.agents.judging.path_labels import PathLabels
 from backstay.agents.judging.recollect import recollect
+from backstay.agents.judging.reconcile import reconciled
 from backstay.agents.tallies.repetition import Watch
 from backstay.boundary.actions import ActionKind, PendingAction
 from backstay.boundary.constraints import Constraint
@@ -197,7 +198,9 @@ class RunGuard:
             return found
         self.ledger.begin(key)
         if found == "started":
-            return await self._settle_started(call, key, verdict, tool)
+            settled = await self._settle_started(call, key, verdict, tool)
+            if settled is not None:
+                return settled
         self.begun[key] = (verdict, tool)
         return None
 
@@ -296,10 +299,14 @@ class RunGuard:
     def _waiting(self) -> list[PendingAction]:
         return [*self._journal.state.open.values(), *self._journal.queue.pending]
 
-    async def _settle_started(self, call: ToolCall, key: str, verdict: Verdict, facts: ToolFacts) -> ToolResult:
-        """An earlier process began this and did not say how it ended: ask the tool, else a person."""
-        tool = self._toolset.get(call.name)
-        found = await tool.reconcile(key) if tool is not None and tool.reconcile is not None else None
+    async def _settle_started(self, call: ToolCall, key: str, verdict: Verdict, facts: ToolFacts) -> ToolResult | None:
+        """An earlier process began this and did not say how it ended: ask the tool, else a person.
+
+        None where the tool says that nothing has happened: it may run, under the same key.
+        """
+        found = await reconciled(self._toolset.get(call.name), key)
+        if found is not None and not found.ok and found.applied is False:
+            return None
         result = hide_result(found or _in_doubt(f"{call.name} was begun before a crash"))
         self._close(call, verdict, facts, result)
         return result

@@ -50,6 +50,9 @@ def binding_of(constraint: Constraint, tool: ToolFacts) -> Binding:
         names = [(argument, tool.meanings.get(argument, ""))]
         root = argument.partition(".")[0]
         if not (root in tool.sinks or root in tool.texts or argument in tool.meanings):
+            if _is_plain(argument):
+                has = names[0][1]
+                return lambda args: ((Bound(argument, has, args[argument]),),) if argument in args else nothing
             return lambda args: (_groups(args, names, tool) or nothing) if root in args else nothing
     elif meaning is None:
         return lambda _args: NOTHING

@@ -2,16 +2,19 @@
 
 An outage sees a bounded number of requests whatever the number of runs: after five faults in a row the circuit opens
 for 30 seconds, then one probe goes through. Retries are at most a tenth of the calls of the last minute, three always.
+Before any fault is known, slow start bounds what is under way.
 Source: SPEC T7.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
 from backstay.core.errors import ToolError
+from backstay.tools.slow_start import SlowStart
 
 FAULTS = 5
 """Faults in a row that open the circuit."""
@@ -22,7 +25,7 @@ MIN_RETRIES = 3
 
 @dataclass(slots=True)
 class Circuit:
-    """The state of one downstream. Runs in several threads may share it; nothing is awaited inside."""
+    """The state of one downstream. Runs in several threads may share it."""
 
     downstream: str
     faults: int = 0
@@ -32,25 +35,51 @@ class Circuit:
     is_probing: bool = False
     calls: deque[float] = field(default_factory=deque)
     retries: deque[float] = field(default_factory=deque)
+    starts: SlowStart = field(default_factory=SlowStart)
+    """What may be under way at once."""
     _lock: Lock = field(default_factory=Lock, repr=False)
 
+    async def admit(self, clock: Callable[[], float]) -> bool:
+        """Let an attempt through as soon as there is room for it; else as `enter`.
+
+        Raises:
+            ToolError: code `tool.circuit_open`, also where it opens while the attempt waits.
+            CancelledError: when it is stopped while it waits.
+        """
+        has_room = False
+        while not has_room and self.opened_at is None:
+            has_room = await self.starts.wait()
+        try:
+            is_probe = self._enter(clock())
+        except ToolError:
+            if has_room:
+                self.starts.give_back(ok=None)
+            raise
+        if not has_room:
+            self.starts.take()
+        return is_probe
+
     def enter(self, now: float) -> bool:
-        """Let an attempt through; says whether it is the probe, which `leave` or `abandon` want to know.
+        """Let an attempt through at once; says whether it is the probe, which `leave` or `abandon` want to know.
 
         Raises:
             ToolError: code `tool.circuit_open`, while the downstream is given time to recover.
         """
-        with self._lock:
-            is_probe = self.opened_at is not None
-            if self.opened_at is not None:
-                self.opened_at = min(self.opened_at, now)  # a clock set back does not keep it open for longer
-                left = self.opened_at + OPEN_SECONDS - now
-                if left > 0 or self.is_probing:
-                    raise self._refusal(left)
-                self.is_probing = True
-            self.calls.append(now)
-            _forget(self.calls, now)
-            return is_probe
+        is_probe = self._enter(now)
+        self.starts.take()
+        return is_probe
+
+    def _enter(self, now: float) -> bool:
+        is_probe = self.opened_at is not None
+        if self.opened_at is not None:
+            self.opened_at = min(self.opened_at, now)  # a clock set back does not keep it open for longer
+            left = self.opened_at + OPEN_SECONDS - now
+            if left > 0 or self.is_probing:
+                raise self._refusal(left)
+            self.is_probing = True
+        self.calls.append(now)
+        _forget(self.calls, now)
+        return is_probe
 
     def _refusal(self, left: float) -> ToolError:
         return ToolError(
@@ -63,21 +92,26 @@ class Circuit:
     def leave(self, now: float, *, ok: bool, is_probe: bool = False) -> None:
         """Record how the attempt ended. While the circuit is open only the probe's word counts."""
         with self._lock:
+            is_counted = is_probe or self.opened_at is None
             if is_probe:
                 self.is_probing = False
-            elif self.opened_at is not None:
-                return
-            if ok:
+            if is_counted and ok:
                 self.faults, self.opened_at, self.ok_at = 0, None, now
-                return
-            self.faults += 1
-            if self.faults >= FAULTS:
-                self.opened_at = now
+            elif is_counted:
+                self.faults += 1
+                if self.faults >= FAULTS:
+                    self.opened_at = now
+        if is_probe and ok:
+            self.starts.start_anew()
+        self.starts.give_back(ok=ok)
+        if self.opened_at is not None:
+            self.starts.wake_all()
 
     def abandon(self, *, is_probe: bool = False) -> None:
         """The attempt did not reach the downstream, or was cancelled: it says nothing about it."""
         if is_probe:
             self.is_probing = False
+        self.starts.give_back(ok=None)
 
     @property
     def counts_fault(self) -> bool:

@@ -300,7 +300,7 @@ async def _attempts(cleared: _Cleared) -> ToolResult:
     stopped = await ctx.guard.halted(tool.name)
     if stopped is not None:
         return stopped
-    is_probe = circuit.enter(ctx.clock())
+    is_probe = await _admitted(cleared, circuit)
     while True:
         known = await _begin(cleared, circuit, is_probe) if cleared.has_effect else None
         if known is not None:
@@ -317,7 +317,7 @@ async def _attempts(cleared: _Cleared) -> ToolResult:
             await _end(cleared, result, last=True)
             return result
         try:
-            is_probe = circuit.enter(ctx.clock())
+            is_probe = await _admitted(cleared, circuit)
         except ToolError:  # others have opened it meanwhile
             await _end(cleared, result, last=True)
             return result
@@ -327,6 +327,12 @@ async def _attempts(cleared: _Cleared) -> ToolResult:
         cleared.input = validate(
             tool.input_schema, cleared.verdict.call.args
         )  # the body may have changed the first ones
+
+
+async def _admitted(cleared: _Cleared, circuit: Circuit) -> bool:
+    """Wait for room at the downstream; a call that another call's body makes does not, since that one holds room."""
+    clock = cleared.ctx.clock
+    return circuit.enter(clock()) if "/" in cleared.verdict.call.id else await circuit.admit(clock)
 
 
 async def _begin(cleared: _Cleared, circuit: Circuit, is_probe: bool) -> ToolResult | None:

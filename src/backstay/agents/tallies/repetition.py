@@ -1,7 +1,7 @@
 """Repetition: a model that does the same thing again and again is told, then hindered, then stopped.
 
 A run's records fold into a `Repetition`, so a resumed run knows what the first one knew. It begins anew with every
-input: a person who says "try again" is heard. Three rules hold.
+input: a person who says "try again" is heard. Four rules hold.
 
 - **A failed call is not run again.** One tool with the same canonical arguments that failed, whatever its message, is
   refused (`tool.repeated`) while the circuit of what it depends on counts the fault, that is, until somebody's call
@@ -13,6 +13,8 @@ input: a person who says "try again" is heard. Three rules hold.
   (`run.repeating`). A changed argument, another result or any other call in between begins a new row.
 - **Three steps in a row in which a tool was called with wrong arguments and no call succeeded**: likewise, for that
   tool alone.
+- **Equal calls beside each other that change something run once.** A model writes one call twice more often than it
+  wants it done twice; the second is refused (`tool.twin`), and may be made again when the first one's result is known.
 
 A step is the unit: equal calls beside each other count once, since the model has not seen a result between them.
 Polling is legitimate. A tool that is asked "is it ready?" three times in a row without any change is told to the model
@@ -101,10 +103,16 @@ class Watch:
         name = PROPOSE if call.proposed else call.name
         if verdict.outcome != "deny" and before.withheld_step == step and name in before.withheld:
             return Refusal(code="tool.withheld", message=f"{name} is not offered in this step. Do something else.")
+        if verdict.outcome == "allow" and verdict.risk != "read" and self._is_twin(verdict):
+            told = f"{call.name} stands in this step with exactly these arguments already, so this one did not run. If"
+            return Refusal(code="tool.twin", message=f"{told} it has to be done twice, call it again in the next step.")
         kind = self._failed.get(verdict.digest) or before.failed.get(verdict.digest)
         if kind is None or verdict.outcome != "allow" or (kind == "fault" and not is_counted):
             return None
         return Refusal(code="tool.repeated", message=f"{call.name} {_REPEATED[kind]}")
+
+    def _is_twin(self, verdict: Verdict) -> bool:
+        return any(slot < verdict.call.slot for slot, one in self._digests.items() if one == verdict.digest)
 
     def ended(self, call: ToolCall, result: ToolResult) -> None:
         """A call of the step has its result, which the records do not tell before the step is over."""

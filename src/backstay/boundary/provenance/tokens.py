@@ -31,6 +31,7 @@ _LOOSE_SEAM = Pattern(
 )
 _LABEL = Pattern(r"[A-Za-z_]{2,}+[:=](?=[^\W_][^:=/\\]*$)")
 _LEADING, _TRAILING = "#$€£¥￥*'‘’!?:=", ".:!?'‘’*%$€£¥￥="
+_STOPS = ".,:;!?"
 _AMOUNTS = Pattern(
     r"(?P<plain>(?:0|[1-9]\d*)(?:\.\d+)?)|(?P<grouped>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?)|(?P<comma>(?:0|[1-9]\d*),\d{1,2})",
     re.ASCII,
@@ -88,9 +89,10 @@ def _undressed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         yield start + 1, end
     bare = text[start:end].lstrip(_LEADING)
     start = end - len(bare)
-    quoted = bare.rstrip("'’")
-    if quoted.endswith((".", "!", "?")) and quoted != bare:  # the sentence's own mark, inside the quotation
-        yield start, start + len(quoted)
+    quoted = bare.rstrip(_STOPS)
+    inside = quoted.rstrip("'’")
+    if inside != quoted and inside.endswith((".", "!", "?")):  # the sentence's own mark, inside the quotation
+        yield start, start + len(inside)
     bare = bare.rstrip(_TRAILING)
     end = start + len(bare)
     if not bare:

@@ -21,6 +21,8 @@ from backstay.core.schema.json_schema import reason
 
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any, config=ConfigDict(defer_build=True))
 _AS_IT_IS = frozenset({str, int, bool, type(None)})
+_PLAIN = frozenset({"str", "int", "bool", "none", "any"})
+"""Kinds of pydantic's schemas that leave what is of another type as it is."""
 _FAILURES = (PydanticSerializationError, TypeError, ValueError, RecursionError)
 
 
@@ -38,7 +40,7 @@ def dump_result(value: object, returns: TypeAdapter[Any] | None, files: list[Fil
     Raises:
         ToolError: when JSON cannot hold it: NaN, an open file, two keys that become one.
     """
-    if type(value) in _AS_IT_IS and returns is None:
+    if type(value) in _AS_IT_IS and (returns is None or _is_plain(returns)):
         return cast("Json", value)
     if isinstance(value, Iterator):
         value = list(value)
@@ -51,6 +53,12 @@ def dump_result(value: object, returns: TypeAdapter[Any] | None, files: list[Fil
         return _merged(adapter.dump_python(value, mode="json", by_alias=True, warnings=False, context=files), plain)
     except _FAILURES as error:
         return _by_hand(plain, error)
+
+
+def _is_plain(returns: TypeAdapter[Any]) -> bool:
+    """Whether a declared type dumps text, numbers and nothing as they are."""
+    schema = returns.core_schema
+    return schema["type"] in _PLAIN and "serialization" not in schema
 
 
 def _by_hand(plain: object, error: Exception) -> Json:
