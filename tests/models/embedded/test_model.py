@@ -106,6 +106,22 @@ async def test_a_missing_argument_is_asked_for_and_the_answer_understood() -> No
     assert "shipped" in str((await agent.run("1001", session="s")).output)
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [("Remember: my order is 1001.", "What is the status of my order?"), ("记住，我的订单是1001。", "查一下我的订单")],
+)
+async def test_an_identifier_that_the_user_has_told_to_remember_is_known_many_turns_later(
+    told: str, asked: str
+) -> None:
+    agent = desk()
+    await agent.run(told, session="s")
+    for text in ("hello", "thanks", "hello", "thanks", "hello", "thanks"):
+        await agent.run(text, session="s")
+    assert "shipped" in str((await agent.run(asked, session="s")).output)
+    other = await agent.run("What is the status of order 9999?", session="s")
+    assert "9999" in str(other.output), "what is said now comes first"
+
+
 async def test_a_high_action_is_proposed_and_its_outcome_told() -> None:
     agent = desk()
     waiting = await agent.run("Refund 50 EUR of order 1001", session="s")

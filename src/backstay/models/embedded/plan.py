@@ -126,10 +126,22 @@ class Planner:
             if slot.is_required and slot.name not in args:
                 known = remembered(slot, turn)
                 if known is None:
+                    known = self._kept(slot, pick.spec, turn, today)
+                if known is None:
                     missing.append(slot)
                 else:
                     args[slot.name] = known
         return Filled(args, tuple(missing))
+
+    def _kept(self, slot: Slot, spec: ToolSpec, turn: Turn, today: date) -> Json:
+        """An identifier that the user has told to remember: the newest one that fits the slot."""
+        if slot.kind != "pattern":
+            return None
+        for text in turn.kept:
+            args = fill(spec, Reading(text, today), self._encoder).args
+            if _is_named(slot, args):
+                return args[slot.name]
+        return None
 
     def _choose(self, text: str, menu: Menu, options: tuple[ToolSpec, ...], today: date) -> Pick:
         """The tool for a text by itself, without those that the text refuses."""

@@ -11,10 +11,14 @@ from backstay.core.messages import Message, ToolCall, ToolReturn
 from backstay.models.embedded.proposals import PROPOSE, unwrap
 from backstay.models.embedded.words import is_chinese
 
+MEMORY = "memory"
+"""Id of the message that shows the working memory."""
 ASK = "ask_user"
 ASIDE = frozenset(["think", ASK, "recall"])
 """The framework's own tools: never an answer to what the user wants, so never chosen by meaning."""
 _NOTICE = re.compile(r'<notice[^>]*\bstate="(\w+)"[^>]*>(.*?)</notice>', re.DOTALL)
+_GOAL = re.compile(r"^Goal, in the user's words: \"(.*?)\"$", re.MULTILINE | re.DOTALL)
+_FACT = re.compile(r"^Fact \([^)]*\): (.*)$", re.MULTILINE)
 _REMEMBERED = 4
 """Earlier turns that references are looked up in."""
 _WORD = re.compile(r"[^\W\d_]")
@@ -44,6 +48,8 @@ class Turn:
     """State and words of each notice that no answer has followed yet."""
     earlier: tuple[Exchange, ...]
     """Newest first."""
+    kept: tuple[str, ...] = ()
+    """What the working memory keeps of the user's own words, newest first; the goal last."""
 
     @property
     def is_chinese(self) -> bool:
@@ -66,12 +72,21 @@ def read_turn(messages: Sequence[Message]) -> Turn:
         returns=tuple(part for part in returns if part.name not in ASIDE),
         notices=_open_notices(since),
         earlier=tuple(_exchange(messages[start:end]) for start, end in list(pairwise(starts))[: -_REMEMBERED - 1 : -1]),
+        kept=_kept(messages),
     )
 
 
 def _exchange(messages: Sequence[Message]) -> Exchange:
     said = next((one.text for one in reversed(messages) if one.role == "assistant" and one.text), "")
     return Exchange(text=messages[0].text, calls=_calls(messages), has_question="?" in said or "？" in said)
+
+
+def _kept(messages: Sequence[Message]) -> tuple[str, ...]:
+    shown = (one for one in messages if one.id == MEMORY and one.role == "notice" and one.label.trusted)
+    text = next((one.text for one in shown), "")
+    goal = _GOAL.search(text)
+    facts = [fact for fact in _FACT.findall(text) if not fact.endswith("?")]
+    return (*reversed(facts), *([goal[1]] if goal else []))
 
 
 def _calls(messages: Sequence[Message]) -> tuple[ToolCall, ...]:
