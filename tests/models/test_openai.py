@@ -23,6 +23,7 @@ from backstay.core.errors import AppError, ModelError
 from backstay.core.events import ModelDelta, ModelRetry
 from backstay.core.messages import (
     Delta,
+    Media,
     Message,
     ModelReply,
     ModelRequest,
@@ -41,6 +42,7 @@ from backstay.models.model import Price
 from backstay.models.openai import OpenAIChatModel
 from backstay.models.prices import LISTED, READ_ON
 from backstay.models.servers import OPENAI, SERVERS
+from backstay.store.memory import MemoryStore
 from workbench import Bench
 
 KEY = "sk-test-0123456789abcdef"
@@ -240,6 +242,24 @@ async def test_headers_body_and_settings_go_out() -> None:
         (asked,) = server.asked
         assert asked.headers["x-tenant"] == "acme"
         assert (asked.body["service_tier"], asked.body["seed"], asked.body["reasoning_effort"]) == ("flex", 2, "low")
+
+
+async def test_a_picture_given_to_an_agent_reaches_the_server_turn_after_turn() -> None:
+    async with serving(say) as server:
+        agent = Agent(OpenAIChatModel("m", base_url=server.url))
+        store = MemoryStore()
+        picture = Media(mime="image/png", data=b"png")
+        first = await agent.run([Text(text="what is it?"), picture], session="s", store=store)
+        second = await agent.run("and its colour?", session="s", store=store)
+        assert (first.status, second.status) == ("done", "done")
+        shown = [
+            {"type": "text", "text": "what is it?"},
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,cG5n"}},
+        ]
+        turns = [asked for asked in server.asked if "response_format" not in asked.body]  # the rest are for the memory
+        assert len(turns) == 2
+        for asked in turns:
+            assert shown in [message["content"] for message in asked.body["messages"]]
 
 
 async def test_half_characters_and_other_alphabets_can_be_sent() -> None:

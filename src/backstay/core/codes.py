@@ -190,6 +190,10 @@ _TOOLS = {
         "A call that had failed in this run came again with the same arguments, and was not run again.",
         "Nothing ran. The model was told; the call runs again once what it depends on has answered somebody else.",
     ),
+    "tool.twin": (
+        "One reply held the same call of a tool that changes something twice; it ran once.",
+        "The model was told, and may call it again in the next step if it has to be done twice.",
+    ),
     "requirement.refused": (
         "The model called a tool that a requirement does not allow in this step.",
         "Nothing ran; the model was told why. Look at the requirement if the order it wants is not meant.",
@@ -297,6 +301,10 @@ _ACTIONS = {
     "notice.failed": (
         "A notice to people did not arrive after several attempts. The action waits in the inbox as before.",
         "Look after the webhook, chat or mail server that the log names.",
+    ),
+    "notice.no_network": (
+        "BACKSTAY_NO_NETWORK is set and a notice would have gone to another machine, so nothing was sent.",
+        "Unset it, or send notices to a server on this machine. The action waits in the inbox as before.",
     ),
     "action.too_many": (
         "As many actions wait for this run as may; a further one was refused.",
@@ -410,7 +418,7 @@ _MODELS = {
         "Raise RateLimit, give the run more seconds, or let less run at once.",
     ),
     "model.unfit": (
-        "None of the models of a FallbackModel can take the request, or none was given.",
+        "The model, or none of a FallbackModel, can take what is sent, or none was given.",
         "Give it a model that takes what is sent: tools, images, a longer window.",
     ),
     "model.prices": (
@@ -524,6 +532,10 @@ _STORES = {
     "session.owner": (
         "A session, or a run, of somebody else was named. Nothing was read and nothing was written.",
         "Use an id of your own. A tenant's operators and developers may speak in its sessions; no other tenant may.",
+    ),
+    "session.busy": (
+        "Another run is at work on the session, and the input was not to wait for it (on_busy='reject').",
+        "Nothing was stored. Send it again later, or with on_busy='queue', 'steer' or 'interrupt'.",
     ),
     "store.gap": (
         "Records do not follow on the last one of their session; nothing was written.",

@@ -11,7 +11,7 @@ import pytest
 
 from backstay import Agent, Boundary, FreeText, Id, Money, Quantity, ToolInputError, tool
 from backstay.core.canon import freeze
-from backstay.core.messages import Delta, Message, ModelRequest, Text, ToolCall, ToolResult, ToolReturn, ToolSpec
+from backstay.core.messages import Delta, Media, Message, ModelRequest, Text, ToolCall, ToolResult, ToolReturn, ToolSpec
 from backstay.models import resolve
 from backstay.models.assembler import Assembler
 from backstay.models.embedded import EmbeddedModel
@@ -96,6 +96,13 @@ async def test_rules_of_the_boundary_are_told_in_the_users_language() -> None:
 
 async def test_an_argument_that_a_tool_refuses_is_told_plainly() -> None:
     assert "there is no order '9999'" in await said("What is the status of order 9999?")
+
+
+async def test_a_picture_that_it_cannot_see_is_no_answer() -> None:
+    result = await desk().run([Text(text="What is on it?"), Media(mime="image/png", data=b"png")], session="s")
+    assert (result.status, result.code) == ("failed", "model.unfit")
+    assert "image/png" in result.reason
+    assert "shipped" in str((await desk().run("What is the status of order 1001?", session="s")).output)
 
 
 async def test_a_missing_argument_is_asked_for_and_the_answer_understood() -> None:

@@ -16,7 +16,8 @@ from zoneinfo import ZoneInfo
 
 from backstay.core.context import RunContext
 from backstay.core.encoder import Encoder
-from backstay.core.messages import ModelReply, ModelRequest
+from backstay.core.errors import ModelError
+from backstay.core.messages import Media, ModelReply, ModelRequest
 from backstay.models.embedded.brain import Brain
 from backstay.models.embedded.encoder import shared_encoder
 from backstay.models.embedded.router import MARGIN, THRESHOLD, ToolRouter
@@ -71,12 +72,26 @@ class EmbeddedModel(FunctionModel):
         return open_runtime(self._path or locate(), threads=self._threads)
 
     async def _think(self, request: ModelRequest, ctx: RunContext[Any]) -> ModelReply:
-        """Off the event loop, in the one thread that everything native of this process shares."""
+        """Off the event loop, in the one thread that everything native of this process shares.
+
+        Raises:
+            ModelError: `model.unfit`, where the last message of the user holds anything but words.
+        """
+        _refuse_media(request)
         today = datetime.fromtimestamp(ctx.clock(), ZoneInfo(ctx.principal.zone)).date()
         work: Callable[[], ModelReply] = partial(
             self._brain.reply, request, today=today, call_id=f"call-{ctx.step}-0", model=self.name
         )
         return await asyncio.get_running_loop().run_in_executor(_thread(), work)
+
+
+def _refuse_media(request: ModelRequest) -> None:
+    """A file that nobody looked at must not be answered as if somebody had."""
+    last = next((one for one in reversed(request.messages) if one.role == "user"), None)
+    kinds = sorted({part.mime for part in last.parts if isinstance(part, Media)}) if last is not None else []
+    if kinds:
+        told = f"the embedded model reads words alone, and the message holds {', '.join(kinds)}. Name another model"
+        raise ModelError(told, code="model.unfit", retryable=False)
 
 
 @lru_cache(maxsize=1)
