@@ -244,7 +244,7 @@ class RunContext(Generic[D]):
     nested: int = 0
     """Calls that this call's body has made itself, counted to tell their effects apart."""
     label: Label = PLAIN
-    """Of the files that this call has opened; its result carries it."""
+    """Of the files that this call has opened and the calls that its body has made; its result carries it."""
     attached: tuple[File, ...] = ()
     """Files that this call has attached to its result."""
 

@@ -122,14 +122,18 @@ class Tool(ABC):
             A result in every case: a failure is `ok=False` with an error and a code, never an exception.
         """
         args = pipeline.arguments_of(input)
+        outer: RunContext[Any] | None = None
         if ctx is None:
             ctx = outside_context(self.name, args)
         elif ctx.call is None or ctx.call.name != self.name or ctx.call.args is not args:
-            ctx = _nested(self.name, args, ctx)
+            outer, ctx = ctx, _nested(self.name, args, ctx)
         call = ctx.call
         if call is None:
             raise ToolDefinitionError(f"{self.name} was run with a context that names no call")
-        return await pipeline.run(self, call, ctx)
+        result = await pipeline.run(self, call, ctx)
+        if outer is not None:  # what the body returns may be made of it
+            outer.label = outer.label.join(result.label)
+        return result
 
     @final
     def validate(self, args: Args) -> list[str]:
