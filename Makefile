@@ -4,7 +4,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: run test lint fmt bench docs signatures versions clean
+.PHONY: run test lint fmt bench mutants docs signatures versions clean
 
 run: $(READY) ## the order desk: a chat on a terminal, four requests elsewhere
 	@if [ -t 0 ] && [ -t 1 ]; then $(BIN)/backstay chat examples/order_desk/app.py; \
@@ -25,6 +25,9 @@ fmt: $(READY)
 
 bench: $(READY)
 	@$(BIN)/python -m bench $(ARGS)
+
+mutants: $(READY) ## small mistakes in the boundary that no near test notices; ARGS="--only judge --minutes 10", --help
+	@$(BIN)/python -m bench.mutants $(ARGS)
 
 docs: $(READY) ## the pages are Markdown; this checks every link and runs every example
 	@$(BIN)/python -m pytest tests/docs $(ARGS)
@@ -53,4 +56,4 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf .venv .venv-peer .venv-3.* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .backstay
+	rm -rf .venv .venv-peer* .venv-3.* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .backstay

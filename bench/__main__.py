@@ -1,4 +1,7 @@
-"""`python -m bench`: every scenario in a process of its own, one table. Exits 1 only where a scenario crashed."""
+"""`python -m bench`: every scenario in a process of its own, ours beside its budget and beside the peers.
+
+Exits 1 only where a scenario of ours crashed.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,17 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from bench.measure import ROOT
 from bench.peer import environment
 from bench.peer.environment import Peer
 from bench.scenarios import MODULE_OF
-from bench.table import Row, as_json, printed
+from bench.table import Row, as_json, beside_peers, printed
 
 WITH_PEER = ("import_cost", "one_tool", "ten_rounds", "concurrent")
-"""Scenarios that the peer's script measures as well."""
-NOT_ASKED = "not asked for"
+"""Scenarios that the peers' scripts measure as well."""
 ALIASES = {"import": "import_cost", "judge": "judge_call", "memory": "memory_record"}
 
 
@@ -29,15 +31,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _options(argv)
     names = [ALIASES.get(name, name) for name in options.only] or list(MODULE_OF)
     rows: list[Row] = []
-    peer = Peer(missing=NOT_ASKED)
+    peers = [Peer(name=name) for name in _chosen(options)]
     for name in names:
         found = _run(name)
-        if name in WITH_PEER and not options.no_peer:
-            peer = _with_more(peer, name)
-        rows += [_beside(row, peer) for row in found]
-    print(_heading(peer), printed(rows), sep="\n\n")
+        if name in WITH_PEER:
+            # Right afterwards, so that all meet the same machine.
+            peers = [environment.with_more(peer, name) for peer in peers]
+        rows += [_beside(row, peers) for row in found]
+    tables = (_heading(peers), printed(rows), beside_peers(rows, [peer.name for peer in peers if peer.measured]))
+    print(*filter(None, tables), sep="\n\n")
     if options.json:
-        options.json.write_text(as_json(rows, _about(peer)), encoding="utf-8")
+        options.json.write_text(as_json(rows, _about(peers)), encoding="utf-8")
     return 1 if any(row.crashed for row in rows) else 0
 
 
@@ -48,8 +52,19 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         "--only", action="append", default=[], choices=[*MODULE_OF, *ALIASES], metavar="NAME",
         help=f"measure only this (may be given several times): {', '.join(MODULE_OF)}",
     )  # fmt: skip
-    parser.add_argument("--no-peer", action="store_true", help="leave the peer out")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument(
+        "--peer", action="append", default=[], choices=environment.NAMES, metavar="NAME",
+        help=f"only beside this peer (may be given several times): {', '.join(environment.NAMES)}",
+    )  # fmt: skip
+    which.add_argument("--no-peer", action="store_true", help="leave the peers out")
     return parser.parse_args(argv)
+
+
+def _chosen(options: argparse.Namespace) -> list[str]:
+    """The peers' names, in the order of the columns."""
+    wanted = () if options.no_peer else options.peer or environment.NAMES
+    return [name for name in environment.NAMES if name in wanted]
 
 
 def _run(name: str) -> list[Row]:
@@ -63,40 +78,37 @@ def _run(name: str) -> list[Row]:
     return [Row(**row) for row in json.loads(found.stdout.splitlines()[-1])]
 
 
-def _with_more(peer: Peer, name: str) -> Peer:
-    """Let the peer do the same right afterwards, so that both meet the same machine."""
-    if peer.missing and peer.missing != NOT_ASKED:
-        return peer
-    print(f"bench: {name}, peer", file=sys.stderr)
-    found = environment.measure([name])
-    return replace(found, measured=peer.measured | found.measured)
-
-
-def _beside(row: Row, peer: Peer) -> Row:
-    """The row with the peer's figure, if it has one."""
-    found = peer.measured.get(row.peer_key)
-    shipped = peer.measured.get(f"{row.peer_key}.shipped")
+def _beside(row: Row, peers: Sequence[Peer]) -> Row:
+    """The row with the peers' figures, where they have one."""
     notes = [row.note] if row.note else []
     if row.verdict == "over" and row.lowest is not None and row.budget is not None and row.lowest <= row.budget:
         notes.append(f"lowest repeat {row.lowest:.3g} {row.unit}: within the budget on a quieter machine")
-    if shipped is not None:
-        notes.append(f"the peer with the layers of its own clients and the same guards: {shipped:.3g} {row.unit}")
-    return replace(row, peer=found, note="; ".join(notes))
+    return replace(
+        row,
+        peers=_figures(peers, row.peer_key),
+        guarded_peers=_figures(peers, f"{row.peer_key}.guarded"),
+        note="; ".join(notes),
+    )
 
 
-def _heading(peer: Peer) -> str:
-    who = f"peer: {peer.name}" if peer.measured else f"peer: not available ({peer.missing})"
-    return f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} CPUs; {who}"
+def _figures(peers: Sequence[Peer], key: str) -> dict[str, float]:
+    return {peer.name: peer.measured[key] for peer in peers if key in peer.measured}
 
 
-def _about(peer: Peer) -> dict[str, object]:
+def _heading(peers: Sequence[Peer]) -> str:
+    told = ", ".join(peer.told for peer in peers if peer.told) or "none"
+    lines = [f"{platform.python_implementation()} {platform.python_version()}, {os.cpu_count()} CPUs; peers: {told}"]
+    lines += [f"peer not available: {peer.name} ({peer.missing})" for peer in peers if peer.missing]
+    return "\n".join(lines)
+
+
+def _about(peers: Sequence[Peer]) -> dict[str, object]:
     return {
         "python": platform.python_version(),
         "system": platform.system(),
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
-        "peer": peer.name,
-        "peer_measured": peer.measured,
+        "peers": [asdict(peer) for peer in peers],
     }
 
 

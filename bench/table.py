@@ -1,11 +1,11 @@
-"""Rows of measurements, and the one table they are printed as."""
+"""Rows of measurements, and the two tables they are printed as: beside the budgets, and beside the peers."""
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Verdict: TypeAlias = Literal["ok", "over", "skipped", "crashed", ""]
@@ -26,8 +26,11 @@ class Row:
     """Of the repeats: how far the median is from an undisturbed machine."""
     highest: float | None = None
     peer_key: str = ""
-    """Under which name the peer's script reports the same work; empty where it has no such thing."""
-    peer: float | None = None
+    """Under which name the peers' scripts report the same work; empty where they have no such thing."""
+    peers: Mapping[str, float] = field(default_factory=dict)
+    """Peer → what the same work costs it, with nothing but what the work needs."""
+    guarded_peers: Mapping[str, float] = field(default_factory=dict)
+    """Peer → the same with the rules and the listener that our side has."""
     note: str = ""
     crashed: bool = False
 
@@ -42,29 +45,51 @@ class Row:
             return ""
         return "ok" if self.measured <= self.budget else "over"
 
-    @property
-    def ratio(self) -> float | None:
-        """How many times as much the peer needs."""
-        return self.peer / self.measured if self.peer is not None and self.measured else None
+    def ratios(self, figures: Mapping[str, float]) -> dict[str, float]:
+        """Peer → how many times as much it needs; empty where our side was not measured."""
+        return {name: figure / self.measured for name, figure in figures.items()} if self.measured else {}
 
 
-HEADER = ("what", "measured", "budget", "verdict", "peer", "peer ÷ ours")
+HEADER = ("what", "measured", "budget", "verdict")
+LEGEND = """\
+(n×) is peer ÷ ours. Ours has two rules and a listener in one_tool and concurrent; a peer only where it is guarded, and
+then put together as its users do it. Else it has nothing but what the work needs, telemetry off."""
 
 
 def printed(rows: Sequence[Row]) -> str:
-    """Return the table, notes below it."""
-    lines = [HEADER, *(_cells(row) for row in rows)]
-    widths = [max(_width(line[column]) for line in lines) for column in range(len(HEADER))]
-    shown = [_line(line, widths) for line in lines]
-    shown.insert(1, "  ".join("-" * width for width in widths))
+    """Return the table of the budgets, notes below it."""
     notes = [f"  {row.scenario}: {row.what}: {row.note}" for row in rows if row.note]
-    return "\n".join([*shown, *(["", "notes", *notes] if notes else [])])
+    return "\n".join([_aligned([HEADER, *map(_cells, rows)]), *(["", "notes", *notes] if notes else [])])
+
+
+def beside_peers(rows: Sequence[Row], names: Sequence[str]) -> str:
+    """Return the table of the peers, one column each; empty where none of them measured anything.
+
+    Args:
+        rows: All that was measured; those without a peer are left out.
+        names: The peers, in the order of their columns.
+    """
+    lines: list[tuple[str, ...]] = []
+    for row in rows:
+        if row.peers:
+            lines.append((f"{row.scenario}: {row.what}", *_peer_cells(row, row.peers, names)))
+        if row.guarded_peers:
+            lines.append((f"{row.scenario}: the same, peers guarded", *_peer_cells(row, row.guarded_peers, names)))
+    return "\n".join([_aligned([("beside the peers", "ours", *names), *lines]), LEGEND]) if lines else ""
 
 
 def as_json(rows: Sequence[Row], about: dict[str, Any]) -> str:
     """Return the rows, verdicts and ratios included, and what is known of the machine."""
-    found = [asdict(row) | {"verdict": row.verdict, "ratio": row.ratio} for row in rows]
+    found = [asdict(row) | _judged(row) for row in rows]
     return json.dumps({"about": about, "rows": found}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _judged(row: Row) -> dict[str, Any]:
+    return {
+        "verdict": row.verdict,
+        "ratios": row.ratios(row.peers),
+        "guarded_ratios": row.ratios(row.guarded_peers),
+    }
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -73,9 +98,13 @@ def _cells(row: Row) -> tuple[str, ...]:
         _amount(row.measured, row.unit),
         _amount(row.budget, row.unit),
         row.verdict,
-        _amount(row.peer, row.unit),
-        "" if row.ratio is None else f"{row.ratio:.1f}",
     )
+
+
+def _peer_cells(row: Row, figures: Mapping[str, float], names: Sequence[str]) -> tuple[str, ...]:
+    shown = {name: _amount(figure, row.unit) for name, figure in figures.items()}
+    shown |= {name: f"{shown[name]} ({ratio:.1f}×)" for name, ratio in row.ratios(figures).items()}
+    return (_amount(row.measured, row.unit), *(shown.get(name, "") for name in names))
 
 
 def _amount(value: float | None, unit: str) -> str:
@@ -83,6 +112,14 @@ def _amount(value: float | None, unit: str) -> str:
         return ""
     number = f"{value:.0f}" if value == round(value) or abs(value) >= 100 else f"{value:.3g}"
     return f"{number} {unit}".rstrip()
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    """The lines with their columns under each other, a rule below the first."""
+    widths = [max(_width(cell) for cell in column) for column in zip(*lines, strict=True)]
+    shown = [_line(line, widths) for line in lines]
+    shown.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(shown)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -1,1 +1,1 @@
-"""The peer: another framework doing the same work, in an environment of its own."""
+"""The peers: other frameworks doing the same work, each in an environment of its own."""

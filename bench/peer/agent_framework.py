@@ -1,25 +1,22 @@
 """agent-framework-core doing the same work; prints JSON. Run by `python -m bench`, in the peer's own environment:
-`.venv-peer/bin/python -m bench.peer.agent_framework [NAME ...]` from the repository's root.
+`.venv-peer-agent-framework/bin/python -m bench.peer.agent_framework [NAME ...]` from the repository's root.
 
-Two compositions of its public classes are measured. `lean` has what the work needs and nothing else: the bare agent and
-a chat client with the function loop, without middleware, checks or telemetry. It is the peer's fastest, and the figure
-in the table. `shipped` is what its users get: `Agent`, a client layered like its own clients (function loop,
-middleware, telemetry), one function middleware that checks the two rules and one that listens.
+`lean` is the bare agent and a chat client with the function loop, without middleware, checks or telemetry. `shipped` is
+what its users get, guarded: `Agent`, a client layered like its own clients (function loop, middleware, telemetry), one
+function middleware that checks the two rules and one that listens.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sys
-import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from agent_framework import (
     Agent,
+    AgentResponse,
     BaseChatClient,
     ChatMiddlewareLayer,
     ChatResponse,
@@ -32,11 +29,7 @@ from agent_framework import (
 )
 from agent_framework.observability import ChatTelemetryLayer
 
-from bench.measure import Spread, cpu_each, cpu_of_code, spread
-
-CONCURRENT = 1_000
-Line = tuple[str, dict[str, int]] | str
-ONE_CALL: tuple[Line, ...] = (("add", {"a": 1, "b": 2}), "3")
+from bench.peer.work import PROMPT, Framework, Line, Once, Outcome, is_forbidden, main
 
 
 @tool
@@ -80,8 +73,7 @@ class ShippedClient(FunctionInvocationLayer, ChatMiddlewareLayer, ChatTelemetryL
 
 async def check(context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]) -> None:
     """The two rules of our side."""
-    given = context.arguments
-    if given["a"] > 100 or given["b"] < 0:
+    if is_forbidden(context.arguments):
         raise ValueError("a rule is broken")
     await call_next()
 
@@ -91,83 +83,33 @@ async def listen(context: FunctionInvocationContext, call_next: Callable[[], Awa
     await call_next()
 
 
-def lean(lines: Sequence[Line], seconds: float = 0.0) -> RawAgent:
+def lean(lines: Sequence[Line], seconds: float) -> Once:
     """The peer's fastest."""
-    return RawAgent(LeanClient(lines, seconds), tools=[add])
+    agent = RawAgent(LeanClient(lines, seconds), tools=[add])
+    return lambda: agent.run(PROMPT)
 
 
-def shipped(lines: Sequence[Line], seconds: float = 0.0) -> Agent:
+def shipped(lines: Sequence[Line], seconds: float) -> Once:
     """What the peer's users get, with the same guards as ours."""
-    return Agent(ShippedClient(lines, seconds), tools=[add], middleware=[check, listen])
+    agent = Agent(ShippedClient(lines, seconds), tools=[add], middleware=[check, listen])
+    return lambda: agent.run(PROMPT)
 
 
-async def _checked(agent: Any, answer: str, messages: int) -> None:
-    response = await agent.run("add 1 and 2")
-    if response.text != answer or len(response.messages) != messages:
-        raise AssertionError(f"the peer answered {response.text!r} in {len(response.messages)} messages")
+def outcome(response: AgentResponse) -> Outcome:
+    """Read a run off its response."""
+    contents = [content for message in response.messages for content in message.contents]
+    returned = [str(content.result) for content in contents if content.type == "function_result"]
+    return Outcome(answer=response.text, messages=len(response.messages), returned=tuple(returned))
 
 
-async def _cost(agent: Any, *, answer: str, messages: int, runs: int, warm_up: int) -> Spread:
-    await _checked(agent, answer, messages)
-    return await cpu_each(lambda: agent.run("add 1 and 2"), runs=runs, warm_up=warm_up)
-
-
-def one_tool() -> dict[str, float]:
-    """Milliseconds of CPU for a run with one tool call."""
-    costs = {
-        name: asyncio.run(_cost(made(ONE_CALL), answer="3", messages=3, runs=2_000, warm_up=200))
-        for name, made in (("one_tool", lean), ("one_tool.shipped", shipped))
-    }
-    return {name: cost.median * 1e3 for name, cost in costs.items()}
-
-
-def ten_rounds() -> dict[str, float]:
-    """Milliseconds of CPU for a run of ten tool rounds."""
-    lines = (*(("add", {"a": number, "b": 1}) for number in range(10)), "done")
-    costs = {
-        name: asyncio.run(_cost(made(lines), answer="done", messages=21, runs=400, warm_up=20))
-        for name, made in (("ten_rounds", lean), ("ten_rounds.shipped", shipped))
-    }
-    return {name: cost.median * 1e3 for name, cost in costs.items()}
-
-
-def concurrent() -> dict[str, float]:
-    """Seconds until a thousand runs at once have ended, with requests of 10 ms."""
-
-    async def wall() -> float:
-        agent = lean(ONE_CALL, 0.01)
-        await _checked(agent, "3", 3)
-        waited = []
-        for _ in range(5):
-            began = time.perf_counter()
-            await asyncio.gather(*(agent.run("add 1 and 2") for _ in range(CONCURRENT)))
-            waited.append(time.perf_counter() - began)
-        return spread(waited).median
-
-    return {"concurrent": asyncio.run(wall())}
-
-
-def import_cost() -> dict[str, float]:
-    """Milliseconds of CPU that importing agent and tool adds to a bare interpreter."""
-    return {"import": cpu_of_code("from agent_framework import Agent, tool").median * 1e3}
-
-
-MEASURES: Mapping[str, Callable[[], dict[str, float]]] = {
-    "import_cost": import_cost,
-    "one_tool": one_tool,
-    "ten_rounds": ten_rounds,
-    "concurrent": concurrent,
-}
-
-
-def main(names: Sequence[str]) -> None:
-    """Measure what is named, or everything, and print one JSON object on the last line."""
-    logging.getLogger("agent_framework").setLevel(logging.ERROR)
-    found: dict[str, float] = {}
-    for name in names or MEASURES:
-        found |= MEASURES[name]()
-    print(json.dumps({"peer": f"agent-framework-core {version('agent-framework-core')}", "measured": found}))
-
+PEER = Framework(
+    packages=("agent-framework-core",),
+    front="from agent_framework import Agent, tool",
+    lean=lean,
+    guarded=shipped,
+    outcome=outcome,
+)
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    logging.getLogger("agent_framework").setLevel(logging.ERROR)
+    main(PEER, sys.argv[1:])

@@ -1,11 +1,15 @@
-"""What a part comes to: recall of what can be enforced, what was enforced and not said, advice that was kept."""
+"""What a part comes to: recall of what can be enforced, what was enforced and not said, advice that was kept.
+
+Rules are compared by what `judge` makes of calls under them, not by how they are written: see `meaning`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bench.rules.cases import Case, expected, load_cases, load_tools, read
+from bench.rules.cases import NOW, Case, expected, load_cases, load_tools, read
+from bench.rules.meaning import difference
 
 
 @dataclass(slots=True)
@@ -56,11 +60,13 @@ class Score:
 
 def score(part: str) -> dict[str, Score]:
     """Read every sentence of a part; a score for each language."""
-    tools, scores = load_tools(part), {}
+    tools = load_tools(part)
+    scores: dict[str, Score] = {}
     for case in load_cases(part):
         wanted = expected(case, tools)
         found, advised = read(case, tools)
-        scores.setdefault(case.locale, Score()).add(case, found == wanted, bool(found - wanted), advised)
+        apart = difference(found, wanted, tools, NOW)
+        scores.setdefault(case.locale, Score()).add(case, not any(apart), apart.stricter, advised)
     return scores
 
 

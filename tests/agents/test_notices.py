@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from backstay.agents.notices import SIGNATURE, ChatWebhook, Mail, Note, Notifier, Webhook, signature_of
+from backstay.agents.notices import SIGNATURE, ChatWebhook, Mail, Note, Notifier, Sink, Webhook, signature_of
 from backstay.agents.notices.note import NoticeError
 from backstay.core.errors import SetupError
 from backstay.store.memory import MemoryStore
@@ -231,3 +231,33 @@ def test_sinks_that_could_not_work_are_a_set_up_error() -> None:
         with pytest.raises(SetupError) as error:
             make()
         assert error.value.code == "notice.url"
+
+
+async def test_without_a_network_nothing_is_sent_to_another_machine_and_nothing_is_tried_again(
+    receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("BACKSTAY_NO_NETWORK", "1")
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    far: list[Sink] = [
+        Webhook("https://desk.example/hook", "s"),
+        ChatWebhook("slack", "https://hooks.example/x"),
+        Mail("smtp.example", "a@shop.example", ["b@shop.example"]),
+    ]
+    await asked(Notifier([*far, Webhook(receiver.url, "s")], sleep=sleep))
+    assert len(receiver.got) == 1, "this machine may be told"
+    assert slept == []
+    assert caplog.text.count("BACKSTAY_NO_NETWORK is set") == 3
+    for sink in far:
+        with pytest.raises(NoticeError) as caught:
+            await sink.send(Note(kind="asked", action=(await waiting_actions())[0]))
+        assert (caught.value.code, caught.value.is_retryable) == ("notice.no_network", False)
+
+
+async def waiting_actions() -> list[Any]:
+    agent = Desk().agent(propose(), "wait")
+    await agent.run("Refund 120 EUR for order 1001", session="s")
+    return list(await agent.store.pending())

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from backstay import Agent, Boundary, Limits, RunContext, tool
+from backstay import Agent, Boundary, Limits, Middleware, RunContext, tool
 from backstay.core.canon import freeze
 from backstay.core.errors import ModelError, SetupError
 from backstay.core.events import (
@@ -173,6 +173,89 @@ async def test_leaving_a_stream_stops_the_tools_and_leaves_a_valid_history() -> 
     returned = [one.result for message in seen[0].messages for one in message.returns]
     assert [one.ok for one in returned] == [True, False]
     assert returned[1].code == "run.cancelled"
+
+
+async def test_a_stream_that_was_left_early_still_has_its_result() -> None:
+    slow = _Slow()
+    agent = Agent(ScriptedModel([call("wait", seconds=0), call("wait", seconds=60)], "never"), tools=slow.tools())
+    async with agent.run_stream("go", session="s") as stream:
+        async for event in stream:
+            if isinstance(event, ToolFinish):
+                break
+    result = await stream.result()
+    assert (result.status, result.code, result.reason) == ("cancelled", "run.cancelled", "the stream was left")
+    assert (result.output, result.steps, result.run_id, result.session_id) == (None, 1, stream.run_id, "s")
+    assert [message.role for message in result.new_messages] == ["user", "assistant", "tool"]
+    assert (await agent.store.run(stream.run_id)).status == "cancelled"
+    assert await stream.result() == result
+
+
+async def test_a_stream_that_was_left_at_once_has_a_result_too() -> None:
+    agent = Desk().agent("never")
+    async with agent.run_stream("go") as stream:
+        pass
+    result = await stream.result()
+    assert (result.status, result.code, result.steps, result.run_id) == ("cancelled", "run.cancelled", 0, "")
+    assert await agent.store.runs() == []
+
+
+async def test_a_stream_that_was_left_in_the_queue_of_its_session_has_a_result_too() -> None:
+    slow = _Slow()
+    agent = Agent(ScriptedModel(call("wait", seconds=60), "never"), tools=slow.tools())
+    async with agent.run_stream("go", session="s") as first:
+        await slow.started.wait()
+        async with agent.run_stream("and this", session="s") as second:
+            for _ in range(20):
+                await asyncio.sleep(0)
+        assert len(await agent.store.runs()) == 2
+        assert (await second.result()).status == "cancelled"
+        assert not first._running().done()
+    assert (await first.result()).status == "cancelled"
+
+
+async def test_a_stream_whose_task_was_cancelled_tells_what_the_journal_holds() -> None:
+    slow = _Slow()
+    agent = Agent(ScriptedModel(call("wait", seconds=60), "never"), tools=slow.tools())
+    async with agent.run_stream("go", session="s") as stream:
+        await slow.started.wait()
+        stream._running().cancel()
+        result = await stream.result()
+    assert (result.status, result.code, result.steps) == ("cancelled", "run.cancelled", 1)
+    assert result.reason == "the task that drove the run was cancelled"
+    assert slow.ended == ["cancelled"]
+
+
+async def test_whoever_waits_for_a_result_can_be_cancelled_alone() -> None:
+    slow = _Slow()
+    agent = Agent(ScriptedModel(call("wait", seconds=60), "never"), tools=slow.tools())
+    async with agent.run_stream("go") as stream:
+        waiter = asyncio.ensure_future(stream.result())
+        await slow.started.wait()
+        waiter.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiter
+        assert not stream._running().done()
+
+
+async def test_a_middleware_that_begins_again_does_not_outlive_its_stream() -> None:
+    slow = _Slow()
+
+    class Again(Middleware):
+        async def run(self, turn: Any, ctx: Any, next: Any) -> Any:
+            while True:
+                result = await next(turn, ctx)
+                if result.status == "done":
+                    return result
+
+    agent = Agent(
+        FunctionModel(lambda request, ctx: call("wait", seconds=60)), tools=slow.tools(), middleware=[Again()]
+    )
+    async with asyncio.timeout(10):
+        async with agent.run_stream("go") as stream:
+            await slow.started.wait()
+    assert (await stream.result()).status == "cancelled"
+    assert set(slow.ended) == {"cancelled"}
+    assert {run.status for run in await agent.store.runs()} == {"cancelled"}
 
 
 async def test_a_detached_stream_goes_on() -> None:

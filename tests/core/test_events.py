@@ -45,6 +45,54 @@ def test_listeners_hear_by_class_name_star_and_predicate_in_their_order() -> Non
     assert [how for how, _ in heard] == ["stars", "predicate", "any"]
 
 
+def test_a_family_is_what_star_hears_of_it() -> None:
+    emitter, outer, heard = Emitter(), Emitter(), list[str]()
+    emitter.pipe(outer)
+    emitter.on("tool.*", lambda e: heard.append(e.name))
+    emitter.on("model.*", lambda e: heard.append(e.name))
+    outer.on("tool.*", lambda e: heard.append(f"inner {e.name}"))
+    for event in (start(), answer(), piece()):
+        emitter(event)
+    assert heard == ["tool.start"]
+    assert not emitter.wants(ModelDelta)
+
+
+@pytest.mark.parametrize(
+    ("matcher", "told"),
+    [
+        ("run.strat", r"no event is called 'run.strat'; did you mean 'run.start'\? There are .*tool.start"),
+        ("tols.*", r"did you mean 'tool\.\*'"),
+        ("Tool.start", "did you mean 'tool.start'"),
+        ("", r"no event is called ''\. There are"),
+        ("zzzz", r"no event is called 'zzzz'\. There are"),
+        ("tool.", "did you mean"),
+        (ToolCall, "no event is a ToolCall"),
+        (7, "7 matches no event"),
+    ],
+)
+def test_a_matcher_that_no_event_fits_is_refused_at_once(matcher: Any, told: str) -> None:
+    emitter = Emitter()
+    with pytest.raises(ValueError, match=told):
+        emitter.on(matcher, print)
+    with pytest.raises(ValueError, match=told):
+        emitter.on(matcher)
+    assert emitter._subscriptions == []
+
+
+def test_an_event_of_ones_own_counts_from_its_definition_on() -> None:
+    class Marked:
+        pass
+
+    class Parcel(Event, Marked):
+        name = "parcel.sent"
+
+    emitter, heard = Emitter(), list[str]()
+    for matcher in ("parcel.sent", "parcel.*", Marked):
+        emitter.on(matcher, lambda e: heard.append(e.name))  # type: ignore[arg-type]
+    emitter(Parcel(*HEAD))
+    assert heard == ["parcel.sent"] * 3
+
+
 def test_nobody_wants_what_nobody_listens_to() -> None:
     emitter = Emitter()
     assert not emitter.wants(ToolStart)

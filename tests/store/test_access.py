@@ -45,8 +45,9 @@ ASKED_FOR_SOMEBODY: dict[str, Callable[[RunStore, Principal], Awaitable[Any]]] =
 }
 THE_PROCESS_ITSELF = {
     "is_durable", "close", "standing", "sign", "note", "audit_heads",
-    "create", "claim", "renew", "load", "arrivals", "append", "begin_effect", "reserved", "spent", "charge", "release",
-    "due", "decide", "cancel", "fork", "forget", "verify_audit", "board_get", "board_put", "put_spans",
+    "create", "claim", "renew", "load", "arrivals", "next_input", "arrived", "append", "begin_effect", "reserved",
+    "spent", "charge", "release", "due", "decide", "cancel", "fork", "forget", "verify_audit", "board_get",
+    "board_put", "put_spans",
 }  # fmt: skip
 """What drives runs and keeps the file. `create` names a principal in its row; `spent` takes keys that hold one."""
 
@@ -165,10 +166,11 @@ async def test_a_store_of_before_learns_whose_its_sessions_are(tmp_path: Path, m
     run = make.run(principal=ANN)
     await store.create(run, make.input(run), dedup="k")
     await store.close()
-    with closing(sqlite3.connect(path)) as db, db:  # as it was three versions ago
+    with closing(sqlite3.connect(path)) as db, db:  # as it was some versions ago
         for undo in (
             "DROP INDEX runs_parked", "ALTER TABLE runs DROP COLUMN parked", "DROP TABLE halts", "DROP TABLE grants",
             "DELETE FROM meta WHERE name = 'standing'",
+            "DROP TABLE steering", "ALTER TABLE arrivals DROP COLUMN ahead",
         ):  # fmt: skip
             db.execute(undo)
         db.execute("ALTER TABLE sessions DROP COLUMN tenant")

@@ -37,6 +37,7 @@ from backstay.store.records import (
     Record,
     Reply,
     Results,
+    Retrieved,
     RunCount,
     Snapshot,
     SpanRow,
@@ -105,7 +106,10 @@ def built(cls: Any) -> Any:
     ).map(lambda given: cls(**given))
 
 
-BODIES = [Input, Reply, Results, Notice, Asked, Decided, Status, Snapshot, Constraint, PlanGrant, Memory, Fold, _Json]
+BODIES = [
+    Input, Reply, Results, Notice, Asked, Decided, Status, Snapshot, Constraint, PlanGrant, Memory, Fold, Retrieved,
+    _Json,
+]  # fmt: skip
 ALONE = [SpanRow, PendingAction, ToolResult, Principal, Halt, Grant]
 
 

@@ -22,7 +22,7 @@ from backstay.core.messages import Label
 from backstay.store import migrations
 from backstay.store.memory import MemoryStore
 from backstay.store.open import open_store
-from backstay.store.sqlite import SQLiteStore, effects, opening, streams
+from backstay.store.sqlite import SQLiteStore, creating, effects, opening, streams
 from backstay.store.sqlite.rows import row_of_record, row_of_run
 
 Started = Callable[..., Any]
@@ -421,7 +421,7 @@ def fill(db: sqlite3.Connection, store: SQLiteStore, make: Any) -> None:
     for n in range(10_000):
         run = make.run(f"r-{n:05}", None)
         row, first = row_of_run(run, 1.0), row_of_record(make.input(run))
-        _, fence = streams.create(db, row, first, run.principal, None, ("w", 1.0), 1.0)
+        _, fence = creating.create(db, row, first, run.principal, None, ("w", 1.0), 1.0)
         assert fence is not None
         effects.keep_action(db, store._chain, run.root_id, make.action(run, f"a-{n:05}"))
         streams.give_back(db, fence, run.run_id, "waiting", None)

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 from backstay.agents.deciding.watcher import HALTED
 from backstay.agents.middleware import Chains
+from backstay.agents.output import TEXT, OutputType
+from backstay.agents.partials import Partials
 from backstay.core.context import RunContext
 from backstay.core.errors import ModelError
-from backstay.core.events import ModelDelta, ModelFailed, ModelFallback, ModelRetry, ModelStart
+from backstay.core.events import ModelDelta, ModelFailed, ModelFallback, ModelRetry, ModelStart, OutputPartial
 from backstay.core.hiding import HidingPieces, hide_reply
-from backstay.core.messages import Delta, ModelReply, ModelRequest
+from backstay.core.messages import Delta, Json, ModelReply, ModelRequest
 from backstay.core.redaction import redact
 from backstay.core.retry import MODEL_RETRY
 from backstay.models.assembler import pieces_of
@@ -33,9 +35,23 @@ class Answer(NamedTuple):
 
 
 async def ask(
-    model: ChatModel, chains: Chains, request: ModelRequest, ctx: RunContext[Any], *, rules_digest: str = ""
+    model: ChatModel,
+    chains: Chains,
+    request: ModelRequest,
+    ctx: RunContext[Any],
+    *,
+    rules_digest: str = "",
+    output: OutputType = TEXT,
 ) -> Answer:
-    """Return the model's whole reply, without registered credentials. `rules_digest` is for the event.
+    """Return the model's whole reply, without registered credentials.
+
+    Args:
+        model: is asked.
+        chains: the middleware around it.
+        request: goes out.
+        ctx: of the run.
+        rules_digest: for the event.
+        output: what the reply may be an answer of.
 
     Raises:
         ModelError: after the last attempt of the last model, or at once for what asking again cannot mend.
@@ -43,7 +59,7 @@ async def ask(
     if ctx.emit.wants(ModelStart):
         ctx.emit(ModelStart(*ctx.head(), request=request, model=model.name, rules_digest=rules_digest))
     asked: ChatModel | None = None
-    pieces = _Pieces(ctx, is_held=chains.holds_stream)
+    pieces = _Pieces(ctx, request, output, is_held=chains.holds_stream)
 
     async def rest(request: ModelRequest, ctx: RunContext[Any], /) -> ModelReply:
         nonlocal asked
@@ -82,22 +98,33 @@ async def ask_aside(model: ChatModel, chains: Chains, request: ModelRequest, ctx
 class _Pieces:
     """The pieces of a reply on their way to listeners: at once, or when a middleware has seen the whole of it."""
 
-    def __init__(self, ctx: RunContext[Any], *, is_held: bool) -> None:
+    def __init__(self, ctx: RunContext[Any], request: ModelRequest, output: OutputType, *, is_held: bool) -> None:
         self._ctx = ctx
-        self._is_wanted = ctx.emit.wants(ModelDelta)
+        self._is_told = ctx.emit.wants(ModelDelta)
+        is_shown = not output.is_text and ctx.emit.wants(OutputPartial)
+        self._partials = Partials(output, request, self._show) if is_shown else None
+        self._is_wanted = self._is_told or is_shown
         self.take = self._take if self._is_wanted and not is_held else None
         self._told_of = 0
         """The attempt of which pieces were told."""
 
     def _take(self, delta: Delta) -> None:
         self._told_of = self._ctx.attempt
-        self._ctx.emit(ModelDelta(*self._ctx.head(), delta=delta))
+        if self._is_told:
+            self._ctx.emit(ModelDelta(*self._ctx.head(), delta=delta))
+        if self._partials is not None:
+            self._partials.take(delta, self._ctx.attempt)
+
+    def _show(self, value: Json) -> None:
+        self._ctx.emit(OutputPartial(*self._ctx.head(), value=value))
 
     def end(self, reply: ModelReply) -> None:
         """Tell the pieces of a reply of which none was told."""
         if self._is_wanted and self._told_of != self._ctx.attempt:
             for delta in pieces_of(hide_reply(reply)):
                 self._take(delta)
+        if self._partials is not None:
+            self._partials.end(reply, self._ctx.attempt)
 
 
 async def _from_the_first(

@@ -34,6 +34,8 @@ from backstay.core.messages import PLAIN, Args, Json, Label, ToolSpec
 from backstay.memory.block import constraint_block
 from backstay.memory.counting import tools_tokens
 from backstay.memory.longterm.entry import LongTermMemory
+from backstay.memory.longterm.remembering import REMEMBERING, Remembering
+from backstay.memory.policies import WindowPolicy
 from backstay.memory.window import SHARES, Shares
 from backstay.models.model import ChatModel, Price
 from backstay.models.prices import known_price, price_of
@@ -78,6 +80,10 @@ class Definition:
     """Proposes the working memory; its own model where none is named."""
     long_term: LongTermMemory | None = None
     """What outlives its sessions; the tools over it are in its toolset."""
+    policy: WindowPolicy | None = None
+    """How much of a session its requests show, inside the model's window; None: all that fits."""
+    remembering: Remembering = REMEMBERING
+    """What it looks up there for an input, and what it keeps there after a run."""
     reports: tuple[str, ...] = field(default=())
     """What a person should know of the rules: which are advisory, which reach no tool."""
     _tokens: dict[int, tuple[Sequence[ToolSpec], int]] = field(default_factory=dict, repr=False, compare=False)
@@ -96,6 +102,7 @@ class Definition:
             "prompts": digest([self.role, self.notes, self.prompts.texts]),
             "requirements": digest([plain(one) for one in self.requirements]),
             "version": digest(self.version),
+            **_parts_of_memory(self.policy, self.remembering),
             **{f"tool:{tool.name}": digest([tool.spec.description, tool.facts(None).digest]) for tool in self.toolset},
         }
 
@@ -177,6 +184,24 @@ def tool_words(toolset: Toolset) -> tuple[ToolWords, ...]:
             tool, RecallTool | RememberTool | SearchMemoryTool | FixPlanTool | FinalAnswerTool | AskUserTool
         )
     )
+
+
+def _parts_of_memory(policy: WindowPolicy | None, remembering: Remembering) -> dict[str, str]:
+    """A digest of what an agent does with its memory otherwise than by default."""
+    if policy is None and remembering == REMEMBERING:
+        return {}
+    return {"memory": digest([_settings_of(policy), _plain(remembering)])}
+
+
+def _settings_of(value: object) -> Json:
+    """A policy by its class and settings; functions by their names."""
+    if value is None or not is_dataclass(value):
+        return _plain(value) if value is None or isinstance(value, int | float | str) else _named(type(value))
+    made = {one.name: getattr(value, one.name) for one in fields(value)}
+    settings: dict[str, Json] = {
+        name: _named(one) if callable(one) else _settings_of(one) for name, one in made.items()
+    }
+    return [type(value).__qualname__, settings]
 
 
 def _plain(value: object) -> Json:

@@ -9,7 +9,7 @@ import asyncio
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import isawaitable
 from typing import Any, TypeAlias, cast
 
@@ -19,17 +19,19 @@ from backstay.agents.deciding.watcher import HALTED
 from backstay.agents.definition import Definition, limits_with
 from backstay.agents.guard import RunGuard
 from backstay.agents.journal import Journal
-from backstay.agents.lease import LEASE_SECONDS, Lease, Stop, pulse
+from backstay.agents.judging.recollect import recollections
+from backstay.agents.lease import LEASE_SECONDS, WISHED, Lease, Stop, pulse
 from backstay.agents.loop import close_step, loop
 from backstay.agents.own_tools.catalogue import RunHost
 from backstay.agents.own_tools.questions import Questions
 from backstay.agents.purse import Purse
-from backstay.agents.remember import proposed, proposer, written
+from backstay.agents.remember import Written, keep, proposed, proposer, written
 from backstay.agents.result import ResultStatus, RunResult
 from backstay.agents.state import CANCELLED, RunState, SessionState
+from backstay.agents.step.safety import unsafe
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import Decision, PendingAction
-from backstay.boundary.session_check import refusal
+from backstay.boundary.judge import Presence
 from backstay.core.context import RunContext
 from backstay.core.errors import AppError, BackstayError, FencedError, SetupError
 from backstay.core.events import Emitter, MemoryWritten, RunAnswer, RunFinish, RunStart
@@ -38,9 +40,11 @@ from backstay.core.logs import logger
 from backstay.models.model import ChatModel
 from backstay.models.prices import price_of
 from backstay.store.protocol import RunStore
-from backstay.store.records import Body, Fence, Kind, Memory, Record, RunRow, RunStatus, Status
+from backstay.store.records import Body, Fence, Kind, Record, RunRow, RunStatus, Status
 
 Approver: TypeAlias = "Callable[[PendingAction], Awaitable[Decision | None]]"
+_MAY_GO_ON = ("done", "waiting", "needs_narrowing")
+"""Ends of the loop after which something that has arrived meanwhile is taken in at once."""
 _log = logger("backstay.agents")
 
 
@@ -100,7 +104,8 @@ async def drive(
     if claimed is None:
         return None
     fence, row = claimed
-    return await drive_claimed(row, fence, store=store, definition=definition, given=given, emit=emit)
+    arrived = await store.arrived(run_id)
+    return await drive_claimed(row, fence, store=store, definition=definition, given=given, emit=emit, arrived=arrived)
 
 
 def _agent_of(row: RunRow, agents: Mapping[str, Definition]) -> Definition:
@@ -124,6 +129,7 @@ async def drive_claimed(
     given: Given,
     emit: Emitter,
     first: Record | None = None,
+    arrived: int = 0,
 ) -> RunResult[Any]:
     """Drive a run whose session is held already, and give the session back whatever happens.
 
@@ -135,12 +141,14 @@ async def drive_claimed(
         given: what this process brings.
         emit: where its events go.
         first: the input that has just made the session, if nothing else can be in it.
+        arrived: inputs that steer the run and that nobody has taken in yet.
     """
     await asyncio.sleep(0)  # a run gives the loop a turn, even one that never waits
     emit.bind(asyncio.get_running_loop())
     state = SessionState(row.session_id)
     state.load([first] if first is not None else await store.load(row.session_id))
     journal = Journal(store, fence, row, state, given.clock)
+    journal.arrived = arrived
     seen = _seen(state, row.run_id)
     try:
         work = await _prepare(row, journal, definition, given, emit)
@@ -170,11 +178,12 @@ async def _prepare(row: RunRow, journal: Journal, definition: Definition, given:
     run = journal.state.run(row.run_id)
     input = run.input
     limits = limits_with(definition.boundary.limits, input.limits if input else None)
+    presence: Presence = "attended" if given.approver else (input.presence if input else "inbox")
     guard = RunGuard(
         journal,
         definition,
         agents=(definition.name,),
-        presence="attended" if given.approver else (input.presence if input else "inbox"),
+        presence=presence,
         clock=given.clock,
         new_id=new_id,
     )
@@ -215,6 +224,7 @@ async def _prepare(row: RunRow, journal: Journal, definition: Definition, given:
         model=given.model or definition.model,
         price=price_of(given.model) if given.model else definition.price,
         run=run,
+        presence=presence,
         purse=Purse(definition.boundary.budgets, journal, definition.name, given.clock)
         if definition.boundary.budgets
         else None,
@@ -250,11 +260,12 @@ async def _work(work: Work, stop: Stop) -> Ending:
     try:
         async with asyncio.timeout(left if left < math.inf else None) as scope:
             stop.arm(scope)
-            unsafe = _unsafe(work)
-            if unsafe is not None:
-                return unsafe
+            work.prolong = stop.allow
+            over = unsafe(work)
+            if over is not None:
+                return over
             await capture_rules(work)
-            return await loop(work)
+            return await _to_its_end(work)
     except TimeoutError:
         if not scope.expired():
             raise
@@ -263,7 +274,7 @@ async def _work(work: Work, stop: Stop) -> Ending:
             raise FencedError(ending.reason) from None
         if not ending.is_left:
             await close_step(work, ending.code, f"Not run: {ending.reason}.")
-        return ending
+        return await _as_wished(work, ending)
     except asyncio.CancelledError:
         reason = "the task that drove the run was cancelled"
         ending = Ending(status="cancelled", code=CANCELLED, reason=reason)
@@ -271,13 +282,24 @@ async def _work(work: Work, stop: Stop) -> Ending:
         raise
 
 
-def _unsafe(work: Work) -> Ending | None:
-    """What an earlier run has brought into the session counts like a tool's output."""
-    presence = "attended" if work.approver else (work.run.input.presence if work.run.input else "inbox")
-    if presence != "unattended":
-        return None
-    told = refusal(work.definition.reach_with(work.journal.state.label), presence)
-    return None if told is None else Ending(status="stopped", code="session.unsafe", reason=told)
+async def _to_its_end(work: Work) -> Ending:
+    """The loop, and again where something has arrived during the last request: what the user has said is answered.
+
+    Not for a conversation of this one run, in which nobody else speaks.
+    """
+    while True:
+        ending = await loop(work)
+        is_over = ending.status not in _MAY_GO_ON or ending.code == HALTED or ending.is_left
+        if is_over or work.ctx.session_id == work.ctx.run_id or not await work.journal.look():
+            return ending
+
+
+async def _as_wished(work: Work, ending: Ending) -> Ending:
+    """The ending with the reason of whoever wished the run cancelled."""
+    if ending.reason != WISHED:
+        return ending
+    await work.journal.arrivals()
+    return replace(ending, reason=work.run.cancelled or WISHED)
 
 
 def _out_of_time(work: Work) -> Ending:
@@ -308,18 +330,18 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
     held = state.held_by(ctx.run_id)
     status: ResultStatus = "waiting" if held and ending.status == "done" else ending.status
     model = proposer(work) if status in ("done", "waiting") and not ending.is_left else None
-    memory: Memory | None = None
-    if model is None:
-        memory = None if ending.is_left else written(work)
+    memory = None if ending.is_left else written(work)
+    if memory is None or (model is None and not memory.outgoing):
         await _release(work, ending, status, memory)
         _tell_answer(work, status)
     else:
         await journal.write()  # the answer is out before anybody works on the memory
         _tell_answer(work, status)
         try:
-            memory = written(work, *await proposed(work, model))
+            memory = memory if model is None else written(work, *await proposed(work, model))
+            await keep(work, memory.outgoing)  # before the release: a run that is resumed in between keeps it again
         except asyncio.CancelledError:
-            await _despite_cancelling(_release(work, ending, status, written(work)))
+            await _despite_cancelling(_release(work, ending, status, memory))
             raise
         await _release(work, ending, status, memory)
     result: RunResult[Any] = RunResult(
@@ -340,7 +362,7 @@ async def _finish(work: Work, ending: Ending, seen: int) -> RunResult[Any]:
         artifacts=run.artifacts,
     )
     if memory is not None and ctx.emit.wants(MemoryWritten):
-        ctx.emit(MemoryWritten(*ctx.head(state.seq), memory=memory))
+        ctx.emit(MemoryWritten(*ctx.head(state.seq), memory=memory.memory))
     if ctx.emit.wants(RunFinish):
         ctx.emit(
             RunFinish(
@@ -360,7 +382,7 @@ def _tell_answer(work: Work, status: ResultStatus) -> None:
         work.ctx.emit(RunAnswer(*work.ctx.head(), text=work.run.output))
 
 
-async def _release(work: Work, ending: Ending, status: ResultStatus, memory: Memory | None) -> None:
+async def _release(work: Work, ending: Ending, status: ResultStatus, memory: Written | None) -> None:
     """Write how the run stands and what is kept of it, and give the session back."""
     journal, state, ctx = work.journal, work.journal.state, work.ctx
     if work.purse is not None:
@@ -368,7 +390,7 @@ async def _release(work: Work, ending: Ending, status: ResultStatus, memory: Mem
     row_status: RunStatus = "running" if ending.is_left else status
     entries: list[tuple[Kind, Body]] = [("snapshot", state.snapshot())] if journal.wants_snapshot else []
     if memory is not None:
-        entries.append(("memory", memory))
+        entries.append(("memory", memory.memory))
     seconds = ctx.clock() - work.started_at
     last = Status(
         status=row_status, code=ending.code, reason=ending.reason, output=work.run.output, active_seconds=seconds
@@ -376,6 +398,7 @@ async def _release(work: Work, ending: Ending, status: ResultStatus, memory: Mem
     wake_at = min((one.expires_at for one in state.held_by(ctx.run_id)), default=None)
     parked = work.guard.watcher.changes if ending.code == HALTED else None
     await journal.release(row_status, *entries, ("status", last), wake_at=wake_at, parked=parked)
+    recollections.keep(journal.store, state, work.definition.policy_digest, ctx.run_id)
 
 
 async def told(store: RunStore, row: RunRow, definition: Definition | None = None) -> RunResult[Any]:

@@ -138,7 +138,15 @@ class RunGuard:
         Whoever calls it has looked for halts and grants just before.
         """
         state, store, own = self._journal.state, self._journal.store, self._own_rules
-        await recollect(state, store, calls, toolset=self._toolset, own=own, rules=self.rules)
+        await recollect(
+            state,
+            store,
+            calls,
+            toolset=self._toolset,
+            own=own,
+            rules=self.rules,
+            policy_digest=self._policy_digest,
+        )
         totals = [*self._totals(), *self._capped()] if self.watcher.grants else self._totals()
         if not totals:
             return

@@ -5,11 +5,13 @@ What is queued goes out with the next write, in the same transaction. Source: DE
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from backstay.agents.state import SessionState
 from backstay.boundary.actions import PendingAction
+from backstay.core.errors import FencedError
 from backstay.core.messages import Artifact, ToolResult
 from backstay.store.protocol import RunStore
 from backstay.store.records import AuditRow, Body, Fence, Kind, Record, RunRow
@@ -49,14 +51,19 @@ class Journal:
         """Write the queue and these entries in one transaction, fold them, and return the seq of the last record."""
         queue, self.queue = self.queue, Queue([], [], [], [])
         records = self._numbered([*queue.records, *entries])
-        self.arrived = await self.store.append(
-            self.fence,
-            [*(record for record, _ in self._later), *records],
-            pending=queue.pending,
-            outcomes=queue.outcomes,
-            audit=queue.audit,
-            files=queue.files,
-        )
+        written = [*(record for record, _ in self._later), *records]
+        try:
+            self.arrived = await self.store.append(
+                self.fence,
+                written,
+                pending=queue.pending,
+                outcomes=queue.outcomes,
+                audit=queue.audit,
+                files=queue.files,
+            )
+        except asyncio.CancelledError:
+            await self._catch_up()
+            raise
         self._fold(records)
         self._tell()
         return self.state.seq
@@ -78,11 +85,53 @@ class Journal:
         await self.store.append(self.fence, (), outcomes=outcomes, audit=audit, files=files)
 
     async def arrivals(self) -> Sequence[Record]:
-        """Number what has arrived for this run, fold it, and return it."""
+        """Number what has arrived for this run but inputs, fold it, and return it."""
+        await self._write_last()
         self.arrived = 0
-        records = await self.store.arrivals(self.fence, self.row.run_id)
-        self._fold(records)
+        try:
+            records = await self.store.arrivals(self.fence, self.row.run_id)
+        except asyncio.CancelledError:
+            await self._catch_up()
+            raise
+        self._fold_arrived(records)
         return records
+
+    async def next_input(self) -> bool:
+        """Number the oldest input that steers this run and fold it; False if there is none."""
+        await self._write_last()
+        try:
+            record = await self.store.next_input(self.fence, self.row.run_id)
+        except asyncio.CancelledError:
+            await self._catch_up()
+            raise
+        self._fold_arrived([] if record is None else [record])
+        return record is not None
+
+    async def look(self) -> int:
+        """How many arrivals may be numbered now, those included that came after the last write."""
+        self.arrived = await self.store.arrived(self.row.run_id)
+        return self.arrived
+
+    async def _write_last(self) -> None:
+        """The store numbers after what it has, so a last record has to be there."""
+        if self._later:
+            await self.write()
+
+    async def _catch_up(self) -> None:
+        """After a write that was cancelled under way: fold what the store has, so that the run can still be closed."""
+        seq = self.state.seq
+        there = await self.store.read(self.row.session_id, after=seq - len(self._later), limit=1_000)
+        if there:
+            self._tell()
+            self._fold([record for record in there if record.seq > seq])
+
+    def _fold_arrived(self, records: Sequence[Record]) -> None:
+        if records and records[0].seq != self.state.seq + 1:
+            raise FencedError(
+                f"session {self.row.session_id!r} holds records that this drive has not seen; it writes nothing more",
+                code="store.gap",
+            )
+        self._fold(records)
 
     async def release(
         self, status: str, *entries: tuple[Kind, Body], wake_at: float | None = None, parked: int | None = None

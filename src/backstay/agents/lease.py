@@ -6,6 +6,7 @@ Source: DESIGN 4 (fence and lease); SPEC G9.
 from __future__ import annotations
 
 import asyncio
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from backstay.store.records import Fence
 LEASE_SECONDS = 30.0
 BEAT_SECONDS = 5.0
 """How often the lease is renewed, and a wish to cancel from another process is noticed."""
+WISHED = "somebody asked for it"
+"""Why a run is cancelled, until its driver has read the wish."""
 _log = logger("backstay.agents")
 
 
@@ -36,6 +39,12 @@ class Stop:
             if self._scope is not None:
                 with suppress(RuntimeError):  # a scope that has ended: the run is being closed already
                     self._scope.reschedule(asyncio.get_running_loop().time())
+
+    def allow(self, seconds: float) -> None:
+        """Let the run work for so many seconds from now on, unless it is being stopped."""
+        if self.ending is None and self._scope is not None:
+            until = asyncio.get_running_loop().time() + seconds
+            self._scope.reschedule(until if until < math.inf else None)
 
     def arm(self, scope: asyncio.Timeout) -> None:
         """Name the scope that ends when the run is stopped."""
@@ -63,7 +72,7 @@ class Lease:
             told = "another process has taken over this session"
             self.stop.now(Ending(status="failed", code="store.fenced", reason=told))
         elif state == "cancel":
-            self.stop.now(Ending(status="cancelled", code=CANCELLED, reason="somebody asked for it"))
+            self.stop.now(Ending(status="cancelled", code=CANCELLED, reason=WISHED))
 
 
 class Pulse:
@@ -86,15 +95,25 @@ class Pulse:
         """Let it run out."""
         self._leases[asyncio.get_running_loop()].discard(lease)
 
+    def look(self, store: RunStore, root_id: str) -> None:
+        """Let whoever drives a session in this loop notice now what others wish, and not at the next beat."""
+        loop = asyncio.get_running_loop()
+        for lease in self._leases.get(loop, ()):
+            if lease.store is store and lease.fence.root_id == root_id:
+                self._renew(loop, lease)
+
+    def _renew(self, loop: asyncio.AbstractEventLoop, lease: Lease) -> None:
+        beat = loop.create_task(lease.renew())
+        self._beats.add(beat)
+        beat.add_done_callback(self._beats.discard)
+
     def _beat(self, loop: asyncio.AbstractEventLoop) -> None:
         held = self._leases[loop]
         if not held:
             del self._leases[loop]
             return
         for lease in held:
-            beat = loop.create_task(lease.renew())
-            self._beats.add(beat)
-            beat.add_done_callback(self._beats.discard)
+            self._renew(loop, lease)
         loop.call_later(BEAT_SECONDS, self._beat, loop)
 
 

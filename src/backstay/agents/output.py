@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cached_property
 from inspect import isfunction
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
+from pydantic import BaseModel, ConfigDict, Field, RootModel, TypeAdapter, ValidationError, create_model
 
-from backstay.core.canon import canonical
+from backstay.core.canon import canonical, thaw
 from backstay.core.context import RunContext
 from backstay.core.errors import BackstayError, OutputError
-from backstay.core.messages import Args, ToolResult
+from backstay.core.hiding import hide_json
+from backstay.core.messages import Args, Json, ToolResult
+from backstay.core.redaction import has_secrets
 from backstay.core.schema import canonical_args, model_schema, validate
 from backstay.core.schema.typed_dicts import accept_typed_dicts
 from backstay.models.model import ModelProfile
@@ -46,6 +49,7 @@ class OutputType:
     def __init__(self, kind: Any = None) -> None:
         self.is_text = kind is None or kind is str
         self.takes_text = self.is_text or (get_origin(kind) in (Union, UnionType) and str in get_args(kind))
+        self._kind = kind
         self._model: type[BaseModel] | None = None
         self.schema: Args = {}
         if self.is_text:
@@ -84,23 +88,53 @@ class OutputType:
         Raises:
             OutputError: code `output.invalid`, with every problem by its field, as the model is told.
         """
-        whole = _FENCED.fullmatch(text.strip())
-        try:
-            parsed = json.loads(whole[1] if whole else text)
-        except ValueError as error:
-            raise OutputError(f"The answer is not JSON: {error}. Answer with JSON of the schema alone.") from None
-        if self._is_wrapped and not (isinstance(parsed, dict) and parsed.keys() == {_VALUE}):
-            parsed = {_VALUE: parsed}
-        elif not isinstance(parsed, dict):
-            raise OutputError(f"The answer is not an object but {type(parsed).__name__}. Answer with one object.")
+        parsed = self.parsed(text)
         try:
             return self.value(validate(self.model, parsed))
         except BackstayError as error:
             raise OutputError(error.message) from error
 
+    def parsed(self, text: str) -> dict[str, Any]:
+        """The object that an answer's JSON is, or that it stands in; not validated.
+
+        Raises:
+            OutputError: code `output.invalid`, for a text that is no JSON, or none of an object where one is wanted.
+        """
+        whole = _FENCED.fullmatch(text.strip())
+        try:
+            parsed = json.loads(whole[1] if whole else text)
+        except ValueError as error:
+            raise OutputError(f"The answer is not JSON: {error}. Answer with JSON of the schema alone.") from None
+        if has_secrets():
+            parsed = thaw(hide_json(parsed))  # one that was written as escapes is none until it is read
+        if self._is_wrapped and not (isinstance(parsed, dict) and parsed.keys() == {_VALUE}):
+            return {_VALUE: parsed}
+        if not isinstance(parsed, dict):
+            raise OutputError(f"The answer is not an object but {type(parsed).__name__}. Answer with one object.")
+        return parsed
+
+    def inside(self, parsed: dict[str, Any]) -> Any:
+        """What of an answer's object, whole or not, is the answer: all of it, or what stands under `value`."""
+        return parsed[_VALUE] if self._is_wrapped and parsed.keys() == {_VALUE} else parsed
+
+    def so_far(self, value: Json) -> object:
+        """An answer that is still written: of the type where that much validates, else the JSON value as it is."""
+        try:
+            return self._adapter.validate_python(value, experimental_allow_partial="trailing-strings")
+        except ValidationError:
+            return value
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        return TypeAdapter(self._kind)
+
     def value(self, valid: BaseModel) -> object:
         """What the program gets of the validated model."""
         return getattr(valid, _VALUE) if self._is_wrapped else valid
+
+
+TEXT = OutputType()
+"""Words, and nothing else."""
 
 
 class FinalAnswerTool(Tool):

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple, TypedDict
 
 from backstay.agents.ask import ask_aside
 from backstay.agents.guard import describe
@@ -16,14 +17,18 @@ from backstay.agents.step.compact import charged
 from backstay.agents.step.limits import hold_budget, limit_reached
 from backstay.agents.work import Work
 from backstay.core.canon import freeze
+from backstay.core.context import Principal
 from backstay.core.errors import ModelError
-from backstay.core.messages import Args, ModelUse
-from backstay.memory.working import request_for, rewritten
+from backstay.core.messages import Args, Label, ModelUse
+from backstay.memory.longterm.entry import Author
+from backstay.memory.working import fitted, request_for, unbounded
 from backstay.models.model import ChatModel
-from backstay.store.records import Memory
+from backstay.store.records import Fact, Memory
 
 MEMORY_SECONDS = 10.0
 """How long a model may take to propose: less than a lease lasts."""
+KEEP_SECONDS = 5.0
+"""How long writing to long-term memory may take."""
 
 
 def proposer(work: Work) -> ChatModel | None:
@@ -63,9 +68,74 @@ def _object(text: str) -> Args | None:
         return None
 
 
-def written(work: Work, proposal: Args | None = None, asked: ModelUse | None = None) -> Memory:
-    """The memory as it is to be journalled."""
-    state = work.journal.state
+class Written(NamedTuple):
+    """The working memory after a run, and what of it goes to long-term memory."""
+
+    memory: Memory
+    outgoing: tuple[Fact, ...] = ()
+
+
+def written(work: Work, proposal: Args | None = None, asked: ModelUse | None = None) -> Written:
+    """The memory as it is to be journalled, and what is to be kept elsewhere. Nothing is kept yet."""
+    state, keeps_some = work.journal.state, _keeps_some(work)
     waiting = {one.id: describe(one.call) if one.call else one.question for one in state.open.values() if one.holds_run}
-    memory = rewritten(state.memory, state.messages[state.remembered :], waiting, proposal)
-    return memory if memory.asked is asked else replace(memory, asked=asked)
+    whole = unbounded(state.memory, state.messages[state.remembered :], waiting, proposal)
+    if keeps_some:
+        whole = _named(whole, state.memory, work.ctx.principal.id)
+    memory = fitted(whole)
+    memory = memory if memory.asked is asked else replace(memory, asked=asked)
+    return Written(memory, _outgoing(work, whole, memory) if keeps_some else ())
+
+
+def _keeps_some(work: Work) -> bool:
+    definition = work.definition
+    return definition.long_term is not None and definition.remembering.write != "never"
+
+
+def _named(memory: Memory, before: Memory | None, person: str) -> Memory:
+    """The memory with the person of this run on every fact that it has added: later runs may be somebody else's."""
+    known = before.facts if before is not None else ()
+    if memory.facts == known:
+        return memory
+    return replace(memory, facts=tuple(one if one in known else replace(one, person=person) for one in memory.facts))
+
+
+def _outgoing(work: Work, whole: Memory, memory: Memory) -> tuple[Fact, ...]:
+    known = work.journal.state.memory.facts if work.journal.state.memory is not None else ()
+    stays = set(memory.facts)
+    is_new = work.definition.remembering.write == "stressed"
+    return tuple([one for one in whole.facts if one not in stays or (is_new and one.is_stressed and one not in known)])
+
+
+async def keep(work: Work, facts: Sequence[Fact]) -> None:
+    """Keep facts in long-term memory, each under its person and with its source. Twice is once; a failure is logged.
+
+    A sentence that the user has stressed was chosen by rules, so it has the label of its message alone; what a model
+    has proposed has the label of all that the model had read.
+    """
+    memory, row = work.definition.long_term, work.journal.row
+    if memory is None:
+        return
+    try:
+        async with asyncio.timeout(KEEP_SECONDS):
+            for one in facts:
+                person = Principal(id=one.person or row.principal.id, tenant=row.principal.tenant)
+                if person.id:
+                    await memory.add(one.text, principal=person, **_about(work, one))
+    except Exception as error:  # a program may bring a memory of its own, and whatever it raises must not cost the run
+        work.ctx.logger.warning("long-term memory was not written: %s: %s", type(error).__name__, error)
+
+
+class _About(TypedDict):
+    source: str
+    author: Author
+    label: Label
+
+
+def _about(work: Work, fact: Fact) -> _About:
+    state = work.journal.state
+    return _About(
+        source=f"{work.journal.row.session_id}#{fact.source}",
+        author="user" if state.sources.is_said(fact.text, exact=False) else "model",
+        label=fact.label if fact.is_stressed else fact.label.join(state.label),
+    )

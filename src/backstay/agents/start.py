@@ -9,11 +9,11 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from inspect import isawaitable
-from typing import Any
+from typing import Any, get_args
 
 from backstay.agents.definition import Definition, check_limits
 from backstay.agents.drive import Given, drive, drive_claimed, told
-from backstay.agents.lease import LEASE_SECONDS
+from backstay.agents.lease import LEASE_SECONDS, pulse
 from backstay.agents.own_tools.plan import checked
 from backstay.agents.prompts import today
 from backstay.agents.result import RunResult
@@ -22,7 +22,7 @@ from backstay.boundary.policy import Limits
 from backstay.boundary.session_check import refusal
 from backstay.core.canon import freeze
 from backstay.core.context import RunContext
-from backstay.core.errors import SetupError
+from backstay.core.errors import NotFoundError, SetupError
 from backstay.core.events import Emitter
 from backstay.core.hiding import hide_json, hide_message
 from backstay.core.ids import new_id, new_trace_id
@@ -32,9 +32,10 @@ from backstay.memory.estimator import estimate
 from backstay.memory.history import make_valid
 from backstay.memory.window import check_fixed, is_surely_within
 from backstay.store.protocol import RunStore
-from backstay.store.records import ENDED, Input, Record, RunRow
+from backstay.store.records import ENDED, Input, OnBusy, Record, RunRow
 from backstay.tools.outside import outside_context
 
+_WAYS: tuple[OnBusy, ...] = get_args(OnBusy)
 _WAITS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 """Seconds between looks at a session that another run holds; the last goes on."""
 
@@ -65,15 +66,31 @@ async def start(
 async def _begun(
     turn: Turn, definition: Definition, store: RunStore, owner: str, given: Given, emit: Emitter
 ) -> RunResult[Any]:
+    check_on_busy(turn.on_busy)
     _refuse_unsafe(turn, definition, given)
     body = await _input(turn, definition, given)
     _refuse_too_large(body, definition, given)
     row, first = _rows(turn, body, definition, given)
-    made, fence = await store.create(row, first, dedup=turn.dedup, claim=(owner, LEASE_SECONDS))
+    claim = (owner, LEASE_SECONDS)
+    made, fence = await store.create(row, first, dedup=turn.dedup, claim=claim, on_busy=turn.on_busy)
     if fence is None:
+        if turn.on_busy == "interrupt":
+            pulse.look(store, made.root_id)
+        if turn.on_busy == "steer" and made.run_id != row.run_id and made.status == "running":
+            return await _within(made, row.run_id, definition, store, owner, given, emit)
         return await _in_turn(made, definition, store, owner, given, emit)
     known = first if turn.session is None and made.run_id == row.run_id else None
     return await drive_claimed(made, fence, store=store, definition=definition, given=given, emit=emit, first=known)
+
+
+def check_on_busy(on_busy: str) -> None:
+    """Check that this is a way to treat an input for a session that is at work.
+
+    Raises:
+        SetupError: for any other word.
+    """
+    if on_busy not in _WAYS:
+        raise SetupError(f"on_busy={on_busy!r}: expected one of {', '.join(_WAYS)}", code="setup")
 
 
 def _refuse_unsafe(turn: Turn, definition: Definition, given: Given) -> None:
@@ -187,6 +204,39 @@ async def _in_turn(
     except asyncio.CancelledError:
         await store.cancel(row.run_id, "the task that waited for its turn was cancelled")
         raise
+
+
+async def _within(
+    at_work: RunRow, run_id: str, definition: Definition, store: RunStore, owner: str, given: Given, emit: Emitter
+) -> RunResult[Any]:
+    """Wait for a run that an input steers. If the run has ended before it took it in, `run_id` is the input's own.
+
+    If the run's driver dies, whoever waits goes on with it. A cancelled wait takes nothing back that was said.
+    """
+    looks = 0
+    while True:
+        row = await store.run(at_work.run_id)
+        if row.status in ENDED:
+            own = await _run_if_there(store, run_id)
+            if own is None:
+                return await told(store, row, definition)
+            return await _in_turn(own, definition, store, owner, given, emit)
+        if row.status == "running" or await store.arrived(row.run_id):
+            agents = {definition.name: definition}
+            result = await drive(row.run_id, store=store, agents=agents, given=given, emit=emit, owner=owner)
+            if result is not None and result.status not in ENDED:
+                return result
+        else:
+            return await told(store, row, definition)
+        await given.sleep(_WAITS[min(looks, len(_WAITS) - 1)])
+        looks += 1
+
+
+async def _run_if_there(store: RunStore, run_id: str) -> RunRow | None:
+    try:
+        return await store.run(run_id)
+    except NotFoundError:
+        return None
 
 
 def _stated(rules: Sequence[str]) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ from backstay.store.records import (
     Repetition,
     Reply,
     Results,
+    Retrieved,
     RunCount,
     Snapshot,
     Status,
@@ -148,6 +149,8 @@ class SessionState:
         self.log = Log(counted_tokens, shortened)
         """The same as a request shows them."""
         self.memory: Memory | None = None
+        self.retrieved: Retrieved | None = None
+        """What was looked up in long-term memory for the last input; None while nobody has looked."""
         self.remembered = 0
         """How many of `messages` the working memory has seen."""
         self.narrowed: tuple[str, ...] = ()
@@ -344,6 +347,8 @@ class SessionState:
             self.rules_version += 1
 
     def _fold_input(self, run: RunState, body: Input) -> None:
+        if run.input is not None and run.input.has_deps and not body.has_deps:
+            body = replace(body, has_deps=True)  # the run was started with them, whoever goes on with it
         run.input, run.input_seq, run.is_due, run.output = body, self.seq, True, None
         run.since_step, run.since_calls, run.since_tokens = run.step, run.calls, run.usage.total_tokens
         run.since_usd, run.since_seconds, run.empty = run.cost_usd or Decimal(0), run.active_seconds, 0
@@ -354,7 +359,7 @@ class SessionState:
                 self.decided.setdefault(one.id, _narrowed_by(one, body.message.id))
         if body.plan:
             self.plan = Plan(steps=body.plan, by="program")
-        self.instructions = body.instructions
+        self.instructions, self.retrieved = body.instructions, None
         self.label = self.label.join(body.message.label)
         for message in body.history:
             self.label = self.label.join(message.label)
@@ -400,6 +405,16 @@ class SessionState:
         self.memory, self.remembered = body, len(self.messages)
         _charge(run, body.asked)
 
+    def _show_retrieved(self, record: Record) -> None:
+        body: Retrieved = record.body  # type: ignore[assignment]  # the table says so
+        for one in body.snippets:
+            if one.is_believed:
+                self.sources.say(one.id, one.text, one.label, "memory")
+
+    def _fold_retrieved(self, _run: RunState, body: Retrieved) -> None:
+        self.retrieved = body
+        self.label = self.label.join(body.label)
+
     def _fold_fold(self, run: RunState, body: Fold) -> None:
         self.log.move(Pointers(body.trimmed, body.folded), body.notes, body.ids, body.label)
         if body.narrowed:
@@ -443,6 +458,7 @@ class SessionState:
             file_bytes=self.file_bytes,
             log=self._mark(),
             memory=self.memory,
+            retrieved=self.retrieved,
         )
 
     def _restore(self, record: Record) -> None:
@@ -464,6 +480,7 @@ class SessionState:
         mark = body.log
         self.log.begin_at(mark.start, Pointers(mark.trimmed, mark.folded), mark.notes, mark.ids, mark.label)
         self.narrowed, self.memory, self.is_partial = mark.narrowed, body.memory, True
+        self.retrieved = body.retrieved
         for count in body.runs:
             self.runs[count.run_id] = _run_from(count)
 
@@ -543,5 +560,6 @@ _FOLDS: Mapping[type, tuple[Callable[..., None] | None, Callable[..., None] | No
     Snapshot: (None, SessionState._fold_snapshot),
     Memory: (None, SessionState._fold_memory),
     Fold: (None, SessionState._fold_fold),
+    Retrieved: (SessionState._show_retrieved, SessionState._fold_retrieved),
 }
 """Kind of body → what it adds to the messages, what it changes of the rest."""

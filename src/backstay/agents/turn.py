@@ -10,6 +10,7 @@ from backstay.boundary.plan import PlanStep
 from backstay.boundary.policy import Limits
 from backstay.core.context import Principal
 from backstay.core.messages import Args, Label, Media, Message, Text
+from backstay.store.records import OnBusy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,3 +28,4 @@ class Turn:
     metadata: Args | None
     presence: Presence
     dedup: str | None
+    on_busy: OnBusy = "queue"

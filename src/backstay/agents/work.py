@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -14,6 +14,7 @@ from backstay.agents.offer import Offer, make_offer
 from backstay.agents.purse import Purse
 from backstay.agents.result import ResultStatus
 from backstay.agents.state import RunState
+from backstay.boundary.judge import Presence
 from backstay.boundary.policy import DEFAULT_USD, Limits
 from backstay.core.canon import digest
 from backstay.core.context import RunContext
@@ -38,6 +39,10 @@ class Ending:
     """Left where it is, open calls and all: the run stays due, and whoever drives it next goes on from the journal."""
 
 
+def _never(_seconds: float) -> None:
+    return None
+
+
 @dataclass(slots=True, kw_only=True)
 class Work:
     """What one drive of one run works with."""
@@ -52,6 +57,10 @@ class Work:
     price: Price
     run: RunState
     """The run's state; the session's state holds the same object until the run has ended."""
+    presence: Presence = "inbox"
+    """Whether a person is there now, will look later, or never, in this drive."""
+    prolong: Callable[[float], None] = _never
+    """Lets the drive work for so many seconds from now on."""
     purse: Purse | None = None
     """Where the boundary has budgets."""
     offer: Offer | None = None

@@ -176,7 +176,7 @@ def _verdict(
         risk=tool.risk,
         rules=tuple(one.rule for one in found),
         code="" if outcome == "allow" else found[-1].code,
-        message=" ".join(told),
+        message=" ".join(filter(None, told)),
         origins=origins,
         reserve=reserve,
         plan=planned,

@@ -59,6 +59,7 @@ class _Held:
 
     rule: Constraint
     question: PendingAction | None
+    """As the inbox has it: it may be decided already; the session learns that with its next message."""
 
     @property
     def digest(self) -> str:
@@ -76,10 +77,11 @@ class _Held:
 async def _rules(session: str, app: App | None, where: Where, who: Principal | None, out: Printer) -> int:
     async with opened(where.store) as store:
         state, row = await folded(store, session, who)
+        questions = [one for one in state.open.values() if one.kind == "question" and one.rules]
+        asked = {one.rules[0]: await store.action(one.id) for one in questions}
     own = app.named(row.agent, row.run_id).definition.constraints if app else ()
     everything = rules_in_force(own, state)
     now, zone = time.time(), row.principal.zone
-    asked = {one.rules[0]: one for one in state.open.values() if one.kind == "question" and one.rules}
     held = [
         _Held(rule=one, question=asked.get(one.id))
         for one in everything
@@ -117,19 +119,25 @@ def _tell(out: Printer, held: Sequence[_Held], where: Where) -> None:
         ],
     )
     for one in held:
-        if one.question is not None:
-            confirm, withdraw = _commands(one.question, where)
+        commands = _commands(one.question, where)
+        if commands:
             out.line(f"\n{one.rule.id} is not confirmed yet:")
-            out.fields([("confirm", confirm), ("withdraw", withdraw)])
+            out.fields(list(commands.items()))
+        elif one.question is not None and one.question.state in _COMING:
+            out.line(f"\n{one.rule.id} is {_COMING[one.question.state]} with the session's next message")
 
 
-def _commands(question: PendingAction, where: Where) -> tuple[str, str]:
-    return where.decide(question), where.deny(question)
+_COMING = {"approved": "confirmed", "refused": "withdrawn"}
+
+
+def _commands(question: PendingAction | None, where: Where) -> dict[str, str]:
+    if question is None or question.state != "open":
+        return {}
+    return {"confirm": where.decide(question), "withdraw": where.deny(question)}
 
 
 def _document(held: _Held, where: Where) -> dict[str, Any]:
     rule = held.rule
-    commands = _commands(held.question, where) if held.question is not None else None
     return {
         "id": rule.id,
         "author": rule.author,
@@ -145,5 +153,6 @@ def _document(held: _Held, where: Where) -> dict[str, Any]:
         "lasts": held.lifetime,
         "advisory": rule.check is None,
         "digest": held.digest,
-        "commands": None if commands is None else {"confirm": commands[0], "withdraw": commands[1]},
+        "next": _COMING.get(held.question.state) if held.question is not None else None,
+        "commands": _commands(held.question, where),
     }

@@ -7,6 +7,7 @@
 | `run.finish` | the run ended or waits | `status`, `code`, `reason`, `usage`, `cost_usd` |
 | `model.start` | a request goes out | `request` |
 | `model.delta` | a piece of a reply (provisional: a new attempt discards it) | `delta` |
+| `output.partial` | more of an answer of a type is written (provisional) | `value` |
 | `model.retry` | a further attempt follows | `error`, `code` |
 | `model.fallback` | a model could not answer and another is asked | `model`, `next`, `error`, `code` |
 | `model.reply` | the whole reply is journalled | `reply`, `seconds`, `cost_usd`, `model` |
@@ -28,16 +29,17 @@ Source: SPEC G7.
 from __future__ import annotations
 
 import asyncio
+import difflib
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar, TypeAlias
 
 from backstay.core.logs import logger
-from backstay.core.messages import Delta, ModelReply, ModelRequest, ToolCall, ToolResult, Usage
+from backstay.core.messages import Delta, Json, ModelReply, ModelRequest, ToolCall, ToolResult, Usage
 
 _log = logger("backstay.events")
 
@@ -110,6 +112,16 @@ class ModelDelta(Event):
     name: ClassVar[str] = "model.delta"
     is_piece: ClassVar[bool] = True
     delta: Delta
+
+
+@dataclass(slots=True, kw_only=True)
+class OutputPartial(Event):
+    """More of an answer of a type is written. A later attempt, and a later step, discard what was sent before."""
+
+    name: ClassVar[str] = "output.partial"
+    is_piece: ClassVar[bool] = True
+    value: Json
+    """The answer as the model has written it so far, not validated: open texts, lists and objects are closed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -322,13 +334,16 @@ class Emitter:
 
         Args:
             matcher: an event class, an event's name, `*` (all events of this emitter's own runs but the pieces of
-                replies), `**` (pieces and the runs inside them too), or a function of the event.
+                replies), `tool.*` (of these, one family), `**` (pieces and the runs inside them too), or a function of
+                the event.
             listener: called with the event; it must return at once and changes nothing.
             once: removed after the first event it hears.
 
         Raises:
             TypeError: for an async function, which nobody would await.
+            ValueError: for a matcher that no event fits. Event classes of your own count from their definition on.
         """
+        _refuse_unknown(matcher)
         if listener is None:
 
             def decorate(function: Listener) -> Listener:
@@ -445,12 +460,42 @@ class Emitter:
 
 def _matches(matcher: Matcher, kind: type[Event], nested: bool) -> bool:
     if isinstance(matcher, str):
-        if matcher == "*":
+        if matcher == "*" or (matcher.endswith(".*") and kind.name.startswith(matcher[:-1])):
             return not nested and not kind.is_piece
         return matcher in ("**", kind.name)
     if isinstance(matcher, type):
         return issubclass(kind, matcher)
     return True
+
+
+def _refuse_unknown(matcher: object) -> None:
+    """Refuse what would listen to nothing for ever: a name that is misspelt, a class that is no event's."""
+    if isinstance(matcher, str):
+        _refuse_unknown_name(matcher)
+    elif isinstance(matcher, type):
+        if not any(issubclass(kind, matcher) for kind in _kinds(Event)):
+            told = f"no event is a {matcher.__name__}"
+            raise ValueError(f"{told}; expected a class of backstay.core.events, or one that inherits from it")
+    elif not callable(matcher):
+        raise ValueError(f"{matcher!r} matches no event; expected a class, a name, or a function of the event")
+
+
+def _refuse_unknown_name(matcher: str) -> None:
+    if matcher in ("*", "**"):
+        return
+    names = sorted({kind.name for kind in _kinds(Event) if kind is not Event})
+    known = [*names, *sorted({f"{name.partition('.')[0]}.*" for name in names})]
+    if matcher in known:
+        return
+    near = difflib.get_close_matches(matcher.lower(), known, n=1)
+    meant = f"; did you mean {near[0]!r}?" if near else "."
+    raise ValueError(f"no event is called {matcher!r}{meant} There are *, **, {', '.join(known)}")
+
+
+def _kinds(kind: type[Event]) -> Iterator[type[Event]]:
+    yield kind
+    for further in kind.__subclasses__():
+        yield from _kinds(further)
 
 
 events = Emitter()

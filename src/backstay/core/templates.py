@@ -6,7 +6,6 @@ is escaped (a model reads words, not HTML), and there are no partials. Source: S
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from inspect import isclass
@@ -17,10 +16,10 @@ from pydantic_core import PydanticSerializationError
 
 from backstay.core.canon import canonical
 from backstay.core.errors import TemplateError
+from backstay.core.mustache import tags, without_lone_lines
 
 M = TypeVar("M", bound=BaseModel)
 Customizer: TypeAlias = "Callable[[PromptTemplate[M]], PromptTemplate[M] | None]"
-_TAG = re.compile(r"\{\{\{(?P<raw>[^{}]*)\}\}\}|\{\{(?P<kind>[#^/&!>=]?)(?P<name>[^{}]*)\}\}")
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)
 
 
@@ -121,7 +120,7 @@ class PromptTemplate(Generic[M]):
             raise TemplateError(f"template {self.name!r}: JSON cannot hold its data: {error}") from error
         for name, function in self._functions.items():
             values[name] = self._computed(name, function, valid)
-        return _rendered(self._template, values, self.name)
+        return _rendered(self._lines, values, self.name)
 
     def _set(self, template: str, functions: dict[str, Callable[[M], object]], defaults: dict[str, object]) -> None:
         fields = self.schema.model_fields
@@ -139,6 +138,7 @@ class PromptTemplate(Generic[M]):
                     f"template {self.name!r} names {name!r}, and there is: {', '.join(sorted(known)) or 'nothing'}"
                 )
         self._template, self._functions, self._defaults = template, functions, defaults
+        self._lines = without_lone_lines(template)
         self.revision += 1
 
     def _validated(self, data: M | Mapping[str, object] | None, fields: Mapping[str, object]) -> M:
@@ -187,25 +187,22 @@ def _names(template: str, said: str) -> Iterator[str]:
     Raises:
         TemplateError: for sections and tags that are not closed, and for partials.
     """
-    if "{{=" in template:  # other delimiters: the library finds what is wrong at the first render
-        return
     open_sections: list[str] = []
-    for tag in _TAG.finditer(template):
-        kind, name = tag["kind"] or "", (tag["raw"] if tag["raw"] is not None else tag["name"]).strip()
-        if kind == ">":
-            raise TemplateError(f"template {said!r}: {tag[0]} is a partial, which there are not; write the text itself")
-        if kind == "/":
-            if not open_sections or open_sections.pop() != name:
-                raise TemplateError(f"template {said!r}: {tag[0]} closes a section that is not open")
-            continue
-        if kind != "!" and not open_sections and name != ".":
-            yield name.partition(".")[0]
-        if kind in ("#", "^") and kind:
-            open_sections.append(name)
+    try:
+        for kind, name, start, end in tags(template):
+            if kind == ">":
+                raise TemplateError(f"{template[start:end]} is a partial, which there are not; write the text itself")
+            if kind == "/":
+                if not open_sections or open_sections.pop() != name:
+                    raise TemplateError(f"{template[start:end]} closes a section that is not open")
+            elif kind not in ("!", "=") and not open_sections and name != ".":
+                yield name.partition(".")[0]
+            if kind in ("#", "^"):
+                open_sections.append(name)
+    except TemplateError as error:
+        raise TemplateError(f"template {said!r}: {error.message}") from None
     if open_sections:
         raise TemplateError(f"template {said!r}: the section {open_sections[-1]!r} is not closed")
-    if "{{" in _TAG.sub("", template):
-        raise TemplateError(f"template {said!r}: a tag is opened with {{{{ and not closed")
 
 
 def _rendered(template: str, values: dict[str, Any], said: str) -> str:
@@ -213,7 +210,13 @@ def _rendered(template: str, values: dict[str, Any], said: str) -> str:
 
     try:
         return mstache.render(
-            template, values, getter=_look_up, stringify=_written, escape=bytes, resolver=lambda _name: None
+            template,
+            values,
+            getter=_look_up,
+            stringify=_written,
+            escape=bytes,
+            resolver=lambda _name: None,
+            keep_lines=True,  # `without_lone_lines` has settled them
         )
     except (mstache.TokenException, mstache.TemplateRecursionError) as error:
         raise TemplateError(f"template {said!r}: {error}") from error

@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from backstay.memory.bpe import Encoding
     from backstay.memory.buffers import BaseMemory, ReadOnlyMemory, SlidingMemory, UnconstrainedMemory
-    from backstay.memory.longterm import Entry, InMemoryLongTerm, LongTermMemory, SQLiteLongTerm, open_long_term
+    from backstay.memory.longterm import (
+        Entry,
+        InMemoryLongTerm,
+        LongTermMemory,
+        Remembering,
+        SQLiteLongTerm,
+        open_long_term,
+    )
+    from backstay.memory.policies import WindowPolicy
     from backstay.memory.summarizing import SummarizeMemory
     from backstay.memory.token_memory import TokenHandlers, TokenMemory
 
 _WHERE = {
     "bpe": ("Encoding",),
     "buffers": ("BaseMemory", "ReadOnlyMemory", "SlidingMemory", "UnconstrainedMemory"),
-    "longterm": ("Entry", "InMemoryLongTerm", "LongTermMemory", "SQLiteLongTerm", "open_long_term"),
+    "longterm": ("Entry", "InMemoryLongTerm", "LongTermMemory", "Remembering", "SQLiteLongTerm", "open_long_term"),
+    "policies": ("WindowPolicy",),
     "summarizing": ("SummarizeMemory",),
     "token_memory": ("TokenHandlers", "TokenMemory"),
 }
@@ -29,12 +38,14 @@ __all__ = [
     "InMemoryLongTerm",
     "LongTermMemory",
     "ReadOnlyMemory",
+    "Remembering",
     "SQLiteLongTerm",
     "SlidingMemory",
     "SummarizeMemory",
     "TokenHandlers",
     "TokenMemory",
     "UnconstrainedMemory",
+    "WindowPolicy",
     "open_long_term",
 ]
 

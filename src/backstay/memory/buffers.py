@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from backstay.core.errors import MemoryConfigError
 from backstay.core.messages import Message
+from backstay.memory.policies import Everything, Newest, WindowPolicy
 from backstay.memory.units import Unit, unit_of
 
 
@@ -46,6 +47,17 @@ class BaseMemory(ABC):
     def as_read_only(self) -> ReadOnlyMemory:
         """A live view that cannot be written to."""
         return ReadOnlyMemory(self)
+
+    def as_policy(self) -> WindowPolicy:
+        """The same for the log of a session: what an agent is given as its memory. Nothing of what is held is in it.
+
+        Raises:
+            MemoryConfigError: where the memory says nothing of a session's log.
+        """
+        raise MemoryConfigError(
+            f"{type(self).__name__} cannot be the memory of an agent: it has no as_policy(). Take one of"
+            " UnconstrainedMemory, SlidingMemory, TokenMemory and SummarizeMemory, or write a WindowPolicy"
+        )
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -182,6 +194,10 @@ class UnconstrainedMemory(UnitMemory):
         """Take in a message."""
         self._append(message, self._joined_by(message))
 
+    def as_policy(self) -> WindowPolicy:
+        """Everything that fits the model's window."""
+        return Everything()
+
 
 class SlidingMemory(UnitMemory):
     """Shows the newest units, and the system's messages always.
@@ -209,6 +225,10 @@ class SlidingMemory(UnitMemory):
         self._sliding[held.number] = held
         while len(self._sliding) > self.max_units:
             self._drop(next(iter(self._sliding.values())))
+
+    def as_policy(self) -> WindowPolicy:
+        """The newest units of a session."""
+        return Newest(max_units=self.max_units)
 
     def _drop(self, held: Held) -> None:
         super()._drop(held)

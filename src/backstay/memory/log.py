@@ -72,6 +72,10 @@ class Entry:
     trimmed_results: int = -1
     trimmed: tuple[Message, ...] = ()
     """The messages with their results cut, once they have been."""
+    held: int = -1
+    """Tokens as the agent's own memory counts them; below 0 while it has not."""
+    is_rough: bool = False
+    """Whether that is an estimate."""
 
     @property
     def has_results(self) -> bool:
@@ -80,7 +84,7 @@ class Entry:
 
     def change(self, unit: Unit) -> None:
         """Put other messages in, to be counted anew."""
-        self.unit, self.trimmed = unit, ()
+        self.unit, self.trimmed, self.held = unit, (), -1
         self.words = self.results = self.trimmed_results = -1
 
 
@@ -192,10 +196,15 @@ class Log:
         return self._results
 
     @property
+    def user_unit(self) -> int:
+        """Number of the unit that holds the last message of the user, which is always shown; -1 while there is none."""
+        return self.start + self._last_user if self._last_user >= 0 else -1
+
+    @property
     def has_trimmed(self) -> bool:
-        """Whether a result is shown cut or not at all, so that there is something to recall."""
-        trimmed = self.entries[: max(0, self.at.trimmed - self.start)]
-        return self.at.folded > 0 or any(one.has_results for one in trimmed)
+        """Whether a result is shown cut or stands in the summary, so that there is something to recall."""
+        unfolded = self.entries[max(0, self.at.folded - self.start) : max(0, self.at.trimmed - self.start)]
+        return bool(self.notes or self.ids) or any(one.has_results for one in unfolded)
 
     def tail(self) -> tuple[int, int]:
         """Seq of the first record that is still needed, and the number of the first unit of that record."""

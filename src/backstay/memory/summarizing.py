@@ -7,20 +7,17 @@ log keeps every message, and until the summary is there the old messages are. So
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import TypeAlias
 
 from backstay.core.errors import MemoryConfigError
 from backstay.core.logs import logger
-from backstay.core.messages import PLAIN, Label, Message, ModelReply, ModelRequest, Text
+from backstay.core.messages import PLAIN, Label, Message, ModelReply, Text
 from backstay.memory.buffers import Held, UnitMemory
 from backstay.memory.counting import message_tokens
 from backstay.memory.estimator import estimate
 from backstay.memory.folding import Folding, extract, notes_in, planned, request_for
 from backstay.memory.marks import escaped
+from backstay.memory.policies import Summarise, SummedUp, Summing, WindowPolicy
 
-Summarise: TypeAlias = "Callable[[ModelRequest], Awaitable[ModelReply | str]]"
-"""Answers a request that asks for notes: a model's reply, or the notes."""
 TRIES = 2
 """How often the summariser is asked before an extract stands in its place."""
 _log = logger("backstay.memory")
@@ -92,6 +89,11 @@ class SummarizeMemory(UnitMemory):
         await super().reset()
         self.summary, self._ids, self._label = "", (), PLAIN
 
+    def as_policy(self) -> WindowPolicy:
+        """Notes on the older units of a session; without a function of its own the agent's summariser writes them."""
+        how = Summing(summarise=self._summarise, timeout=self.timeout, max_tokens=self.max_tokens)
+        return SummedUp(capacity=int(self.max_tokens * self.threshold), keep_units=self.keep_units, how=how)
+
     async def _fold(self) -> None:
         leaving = self._leaving()
         if not leaving:
@@ -119,20 +121,7 @@ class SummarizeMemory(UnitMemory):
         return leaving
 
     async def _asked(self, folding: Folding) -> str | None:
-        """The summariser's notes; None where it has none that will do."""
-        if self._summarise is None:
-            return None
-        for _ in range(TRIES):
-            try:
-                async with asyncio.timeout(self.timeout):
-                    said = await self._summarise(request_for(folding))
-            except Exception as error:  # whatever a program's own summariser raises must not cost the conversation
-                _log.warning("the summariser failed: %s: %s", type(error).__name__, error)
-                continue
-            notes = notes_in(_reply(said), folding, estimate)
-            if notes is not None:
-                return notes
-        return None
+        return None if self._summarise is None else await notes_by(self._summarise, folding, self.timeout)
 
     def _note(self) -> Message:
         ids = f"\nidentifiers: {escaped(', '.join(self._ids))}" if self._ids else ""
@@ -143,6 +132,21 @@ class SummarizeMemory(UnitMemory):
         if held.number in self._live:
             self._tokens -= held.tokens
         super()._drop(held)
+
+
+async def notes_by(summarise: Summarise, folding: Folding, timeout: float) -> str | None:
+    """The notes that a program's own summariser writes, asked twice at most; None where it has none that will do."""
+    for _ in range(TRIES):
+        try:
+            async with asyncio.timeout(timeout):
+                said = await summarise(request_for(folding))
+        except Exception as error:  # whatever a program's own summariser raises must not cost the conversation
+            _log.warning("the summariser failed: %s: %s", type(error).__name__, error)
+            continue
+        notes = notes_in(_reply(said), folding, estimate)
+        if notes is not None:
+            return notes
+    return None
 
 
 def _reply(said: ModelReply | str) -> ModelReply:

@@ -6,17 +6,16 @@ Source: SPEC M2.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import isawaitable
 from typing import TypeAlias
 
 from backstay.core.errors import MemoryConfigError
 from backstay.core.messages import Message
 from backstay.memory.buffers import Held, UnitMemory
 from backstay.memory.counting import message_tokens
+from backstay.memory.policies import Fitting, Tokenize, WindowPolicy, exactly
 
-Tokenize: TypeAlias = "Callable[[Sequence[Message]], Sequence[int] | Awaitable[Sequence[int]]]"
 Selector: TypeAlias = "Callable[[Sequence[Message]], Message | Iterable[Message] | None]"
 
 
@@ -116,6 +115,25 @@ class TokenMemory(UnitMemory):
         for one in self._to_leave(self.tokens_used - self.capacity, next(reversed(self._live.values()), None)):
             self._drop(one)
 
+    def as_policy(self) -> WindowPolicy:
+        """The newest units of a session that fit.
+
+        Raises:
+            MemoryConfigError: with a `removal_selector`: of a session's log the oldest units leave first.
+        """
+        handlers = self.handlers
+        if handlers.removal_selector is not None:
+            raise MemoryConfigError(
+                "a TokenMemory with a removal_selector cannot be the memory of an agent: of a session's log the oldest"
+                " units leave first. Leave the selector out"
+            )
+        return Fitting(
+            capacity=self.capacity,
+            sync_threshold=self.sync_threshold,
+            estimate=None if handlers.estimate is message_tokens else handlers.estimate,
+            tokenize=handlers.tokenize,
+        )
+
     def _is_due(self, more: int) -> bool:
         return self._dirty_messages + more > self.sync_threshold * (self._messages + more)
 
@@ -132,16 +150,7 @@ class TokenMemory(UnitMemory):
 
     async def _exactly(self, messages: Sequence[Message]) -> Sequence[int]:
         tokenize = self.handlers.tokenize
-        if not messages or tokenize is None:
-            return []
-        found = tokenize(messages)
-        counts = list(await found if isawaitable(found) else found)
-        if len(counts) != len(messages) or any(one < 0 for one in counts):
-            raise MemoryConfigError(
-                f"tokenize was given {len(messages)} messages and returned {counts[:5]!r} ({len(counts)} numbers);"
-                " return one number of at least 0 for each"
-            )
-        return counts
+        return await exactly(tokenize, messages) if messages and tokenize is not None else []
 
     def _estimate(self, message: Message) -> int:
         tokens = self.handlers.estimate(message)

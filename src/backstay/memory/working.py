@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Literal, TypeAlias
 
 from backstay.core.canon import freeze
-from backstay.core.messages import Args, Json, Label, Message, ModelRequest, Text
+from backstay.core.messages import PLAIN, Args, Json, Label, Message, ModelRequest, Text
 from backstay.core.patterns import Pattern
 from backstay.memory.estimator import TOKENS_A_CHARACTER, estimate
 from backstay.memory.marks import escaped
-from backstay.store.records import Fact, Memory, Todo
+from backstay.memory.retrieved import retrieved_text
+from backstay.store.records import Fact, Memory, Retrieved, Todo
 
 Author: TypeAlias = Literal["rules", "model"]
 MOST_TOKENS = 1_000
@@ -45,7 +46,14 @@ _TELLING = 3
 def rewritten(
     before: Memory | None, messages: Iterable[Message], waiting: Mapping[str, str], proposal: Args | None = None
 ) -> Memory:
-    """The working memory after a run. Never fails, whatever was proposed.
+    """The working memory after a run, within its bound; see `unbounded`."""
+    return fitted(unbounded(before, messages, waiting, proposal))
+
+
+def unbounded(
+    before: Memory | None, messages: Iterable[Message], waiting: Mapping[str, str], proposal: Args | None = None
+) -> Memory:
+    """The working memory after a run, before what is too much has left it. Never fails, whatever was proposed.
 
     Args:
         before: as it was.
@@ -55,9 +63,7 @@ def rewritten(
     """
     run = tuple(messages)
     memory = _by_rules(before or Memory(), run, waiting)
-    if proposal is not None:
-        memory = _merged(memory, run, proposal)
-    return fitted(memory)
+    return memory if proposal is None else _merged(memory, run, proposal)
 
 
 def _by_rules(before: Memory, run: Sequence[Message], waiting: Mapping[str, str]) -> Memory:
@@ -112,7 +118,7 @@ def _sentences(text: str) -> Iterator[str]:
 def _with_fact(memory: Memory, text: str, source: str, label: Label, *, stressed: bool = False) -> Memory:
     if any(one.text == text for one in memory.facts):
         return memory
-    fact = Fact(text=text, source=source, is_stressed=stressed)
+    fact = Fact(text=text, source=source, is_stressed=stressed, label=label)
     return replace(memory, facts=(*memory.facts, fact), label=memory.label.join(label))
 
 
@@ -128,12 +134,14 @@ def fitted(memory: Memory, most: int = MOST_TOKENS) -> Memory:
     return replace(memory, facts=tuple(facts), todo=tuple(todo))
 
 
-def memory_message(memory: Memory | None) -> Message | None:
-    """The working memory as a request shows it; None while there is nothing in it."""
-    if memory is None or not (memory.goal or memory.todo or memory.facts):
+def memory_message(memory: Memory | None, retrieved: Retrieved | None = None) -> Message | None:
+    """The working memory as a request shows it, with what was found in long-term memory; None where both are empty."""
+    inner = "\n".join(filter(None, (_text(memory) if memory is not None else "", retrieved_text(retrieved))))
+    if not inner:
         return None
-    text = f"<memory>\n{escaped(_text(memory))}\n</memory>"
-    return Message(id="memory", role="notice", parts=(Text(text=text),), label=memory.label)
+    label = (memory.label if memory is not None else PLAIN).join(retrieved.label if retrieved is not None else PLAIN)
+    text = f"<memory>\n{escaped(inner)}\n</memory>"
+    return Message(id="memory", role="notice", parts=(Text(text=text),), label=label)
 
 
 def _text(memory: Memory) -> str:
@@ -217,13 +225,12 @@ def _merged(memory: Memory, run: Sequence[Message], proposal: Args) -> Memory:
         if text and text not in (one.text for one in todo):
             memory = replace(memory, last_todo=memory.last_todo + 1)
             todo.append(Todo(id=f"t{memory.last_todo}", text=text[:200]))
-    label = memory.label
     memory = replace(memory, todo=tuple(todo))
     for fact in _items(proposal.get("facts")):
         if isinstance(fact, Mapping):
             text, source = _words(fact.get("text")), known.get(_words(fact.get("source")))
             if text and source is not None:
-                memory = _with_fact(memory, text[:400], source.id, label.join(source.label))
+                memory = _with_fact(memory, text[:400], source.id, source.label)
     return memory
 
 

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from backstay.core.context import Principal
 from backstay.core.errors import StoreError
+from backstay.store.records import RunRow
 
 Owner: TypeAlias = "tuple[str, str] | None"
 """Tenant and id of whose something is; None where nobody knows."""
@@ -39,6 +40,12 @@ def may_continue(principal: Principal, other: Principal) -> bool:
     if principal.tenant != other.tenant:
         return False
     return principal.kind == "developer" or (principal.kind == "operator" and other.kind not in STAFF)
+
+
+def may_steer(run: RunRow, at_work: RunRow) -> bool:
+    """Whether an input may enter the run at work: one of the same agent and session, with rights that it has anyway."""
+    is_same = (run.agent, run.session_id) == (at_work.agent, at_work.session_id)
+    return is_same and may_continue(run.principal, at_work.principal)
 
 
 def check_opens(principal: Principal, session_id: str, owner: Owner) -> None:

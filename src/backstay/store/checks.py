@@ -20,6 +20,8 @@ from backstay.core.messages import Artifact, Label, ToolResult
 from backstay.store.records import Decided, Fence, Record, RunRow, Status
 
 Amounts: TypeAlias = Sequence[tuple[str, Decimal]]
+IN_LINE, SET_FREE, INTERRUPTING = 0, 1, 2
+"""How far ahead a queued input goes: in its turn; where it was to steer a run that has ended; where it interrupts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +214,11 @@ def wish_to_cancel(run: RunRow, reason: str, now: float) -> Record:
     )
 
 
+def interruption(run: RunRow, by: str, now: float) -> Record:
+    """The un-numbered record of a wish that a run be cancelled because another input is to be answered first."""
+    return wish_to_cancel(run, f"run {by} interrupts it", now)
+
+
 def numbered(record: Record, seq: int, session_id: str) -> Record:
     """A record in its place. Spelt out, since this is hot and `replace` is slow."""
     return Record(
@@ -288,6 +295,15 @@ def gap(session_id: str, seq: int) -> FencedError:
 def no_run(run_id: str) -> NotFoundError:
     """A run this store has not got."""
     return NotFoundError(f"no run {run_id!r} in this store")
+
+
+def busy(session_id: str, run_id: str) -> StoreError:
+    """An input that was not to wait, for a session on which another run is at work."""
+    return StoreError(
+        f"session {session_id!r} is busy: run {run_id} is at work on it; nothing was stored. Wait for it, or choose"
+        " another on_busy (queue, steer, interrupt)",
+        code="session.busy",
+    )
 
 
 def no_session(session_id: str) -> NotFoundError:

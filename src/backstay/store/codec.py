@@ -57,8 +57,10 @@ from backstay.store.records import (
     Repetition,
     Reply,
     Results,
+    Retrieved,
     RunCount,
     Snapshot,
+    Snippet,
     SpanRow,
     Status,
     Tally,
@@ -75,8 +77,7 @@ TAGS: Mapping[str, type] = types.MappingProxyType({
         Input, Reply, Results, Notice, Asked, Decided, Status, Snapshot, RunCount, Constraint, PendingAction, Decision,
         Message, Text, Reasoning, Media, ToolCall, ToolReturn, ToolResult, Artifact, Label, Usage, ModelReply,
         Principal, Origin, SpanRow, Repetition, Tally, ModelUse, Halt, Grant,
-        Needs, PlanStep, PlanGrant, Plan, Memory, Todo, Fact, Fold, LogMark,
-        Tally,
+        Needs, PlanStep, PlanGrant, Plan, Memory, Todo, Fact, Fold, LogMark, Snippet, Retrieved,
     )
 })  # fmt: skip
 """Every class that may stand in a stored text. A field that could hold another one is an error at import."""

@@ -99,5 +99,16 @@ _STANDING = (
     "CREATE INDEX runs_parked ON runs (parked) WHERE parked IS NOT NULL",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _FILES, _OWNERS, _STANDING)
+_BUSY = (
+    # How far ahead a queued input goes; and the runs that inputs become which the run at work has not taken in.
+    "ALTER TABLE arrivals ADD COLUMN ahead INTEGER NOT NULL DEFAULT 0",
+    """CREATE TABLE steering (
+        run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, root_id TEXT NOT NULL,
+        parent_id TEXT, agent TEXT NOT NULL, agent_digest TEXT NOT NULL, principal TEXT NOT NULL,
+        trace_id TEXT NOT NULL, status TEXT NOT NULL, created_at REAL NOT NULL, tenant TEXT NOT NULL,
+        person TEXT NOT NULL, dedup TEXT, into_run TEXT NOT NULL) WITHOUT ROWID""",
+    "CREATE INDEX steering_into ON steering (into_run)",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_FIRST, _FILES, _OWNERS, _STANDING, _BUSY)
 """The statements of each version, oldest first."""

@@ -19,7 +19,7 @@ from backstay.boundary.actions import Decision, PendingAction
 from backstay.core.canon import EMPTY
 from backstay.core.context import Effect, Principal, Reserve
 from backstay.core.messages import Artifact, Json, ToolResult
-from backstay.store.records import AuditRow, Fence, Record, RunRow, SpanRow
+from backstay.store.records import AuditRow, Fence, OnBusy, Record, RunRow, SpanRow
 from backstay.store.standing import Standing
 
 NO_STATUSES: Mapping[str, str] = EMPTY
@@ -39,7 +39,13 @@ class RunStore(Protocol):
         ...
 
     async def create(
-        self, run: RunRow, first: Record, *, dedup: str | None = None, claim: tuple[str, float] | None = None
+        self,
+        run: RunRow,
+        first: Record,
+        *,
+        dedup: str | None = None,
+        claim: tuple[str, float] | None = None,
+        on_busy: OnBusy = "queue",
     ) -> tuple[RunRow, Fence | None]:
         """Make a run with its input, and claim its session in the same transaction if it is free.
 
@@ -56,9 +62,19 @@ class RunStore(Protocol):
             dedup: a key that at most one run of the principal may have; a second create returns the first one's row
                 and no fence.
             claim: owner and time to live in seconds; None leaves the input as an arrival for whoever drives it.
+            on_busy: what happens where the session is held, or an earlier input of it is still queued.
+                `queue`: as above.
+                `reject`: nothing is stored.
+                `steer`: the input waits to enter the run at work, whose row is returned; see `next_input`. If that run
+                ends before, the input becomes this run, ahead of what is queued. It is queued where it may not enter:
+                the run at work is another agent's, or this principal could not continue it.
+                `interrupt`: a wish to cancel the run at work is left, and the run goes ahead of what is queued; of
+                earlier ones that interrupt and have not begun, a wish to cancel is left too. It is queued where this
+                principal may not see the run at work.
 
         Raises:
-            StoreError: code `session.owner`, when the session, or a run of this id, is somebody else's.
+            StoreError: code `session.owner`, when the session, or a run of this id, is somebody else's;
+                `session.busy`, for `reject`.
         """
         ...
 
@@ -85,6 +101,17 @@ class RunStore(Protocol):
         """Number what has arrived for this run (decisions, wishes to cancel, never inputs) and return it, in order."""
         ...
 
+    async def next_input(self, fence: Fence, run_id: str) -> Record | None:
+        """Number the oldest input that steers this run and return it; None if there is none.
+
+        One at a time, since the driver writes what it reads out of each. Only where no call waits for its result.
+        """
+        ...
+
+    async def arrived(self, run_id: str) -> int:
+        """How many arrivals the driver of this run may number now: decisions, wishes, inputs that steer it."""
+        ...
+
     async def append(
         self,
         fence: Fence,
@@ -96,7 +123,7 @@ class RunStore(Protocol):
         statuses: Mapping[str, str] = NO_STATUSES,
         files: Sequence[tuple[Artifact, bytes]] = (),
     ) -> int:
-        """Write one batch in one transaction and return how many arrivals of these records' runs wait to be numbered.
+        """Write one batch in one transaction and return `arrived` of these records' runs together.
 
         Args:
             records: numbered by the driver without gaps; a gap or a doubled seq is a `FencedError`.

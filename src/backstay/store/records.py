@@ -20,13 +20,15 @@ from backstay.core.messages import PLAIN, Args, Artifact, Json, Label, Message, 
 
 Kind: TypeAlias = Literal[
     "input", "reply", "results", "notice", "asked", "decided", "child", "constraint", "grant", "memory", "fold",
-    "tombstone", "snapshot", "status",
+    "retrieved", "tombstone", "snapshot", "status",
 ]  # fmt: skip
 RunStatus: TypeAlias = Literal[
     "queued", "running", "waiting", "done", "needs_narrowing", "stopped", "failed", "cancelled"
 ]
 ENDED: frozenset[str] = frozenset({"done", "stopped", "failed", "cancelled"})
 """Statuses after which a run is never driven again."""
+OnBusy: TypeAlias = Literal["queue", "steer", "reject", "interrupt"]
+"""What becomes of an input for a session on which another run is at work; `RunStore.create` says what each means."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +187,10 @@ class Fact:
     """Id of that message."""
     is_stressed: bool = False
     """Whether the user said it with emphasis: it is the last to leave."""
+    label: Label = PLAIN
+    """Of that message."""
+    person: str = ""
+    """Id of the principal whose run found it, where the agent has a long-term memory to move it to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,21 +215,48 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Snippet:
+    """An entry of long-term memory as a request shows it."""
+
+    id: str
+    text: str
+    """As much of the entry as is shown."""
+    sources: tuple[str, ...] = ()
+    created_at: float = 0.0
+    label: Label = PLAIN
+    is_believed: bool = False
+    """Whether its words may count as those of somebody who gives orders: the user's or a program's, and trusted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """What was looked up in long-term memory for one input; it stands in requests until the next input."""
+
+    message_id: str
+    """Of the input. Written also where nothing was found, so that a resume does not look again."""
+    snippets: tuple[Snippet, ...] = ()
+    """Best first."""
+    label: Label = PLAIN
+    """The join over all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """The window has advanced: which units show their results cut, and which stand in the summary."""
+    """The window has advanced: which units show their results cut, and which stand in the summary or nowhere."""
 
     trimmed: int
     """Units before this number, counted from 0 over the whole session, show their results cut."""
     folded: int
-    """Units before this number stand in the summary."""
+    """Units before this number stand in the summary, or nowhere where there are no notes."""
     notes: str = ""
-    """The whole running summary; empty where only results were trimmed."""
+    """The whole running summary; empty where only results were trimmed, or where the agent's memory drops units."""
     ids: tuple[str, ...] = ()
     """Identifiers of folded results and calls, as `name=value`, oldest first."""
     label: Label = PLAIN
     """Of the summary."""
-    by: Literal["", "model", "rules"] = ""
-    """Who wrote the notes: `rules` for the extract that needs no model."""
+    by: Literal["", "model", "rules", "memory"] = ""
+    """Who wrote the notes: `rules` for the extract that needs no model; `memory` where the agent's memory shows no
+    more than what is left, without notes."""
     narrowed: tuple[str, ...] = ()
     """Ids of messages that are shown as excerpts from now on; the user was asked first."""
     tokens: int = 0
@@ -302,11 +335,12 @@ class Snapshot:
     """Of all files that tools have made in the session."""
     log: LogMark = LogMark()
     memory: Memory | None = None
+    retrieved: Retrieved | None = None
 
 
 Body: TypeAlias = (
-    "Input | Reply | Results | Notice | Asked | Decided | Status | Snapshot | Memory | Fold | Constraint | PlanGrant"
-    " | Json"
+    "Input | Reply | Results | Notice | Asked | Decided | Status | Snapshot | Memory | Fold | Retrieved | Constraint"
+    " | PlanGrant | Json"
 )
 
 

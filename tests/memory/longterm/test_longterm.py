@@ -311,3 +311,14 @@ def test_it_lies_beside_the_store() -> None:
 
 def _bytes_in(folder: Path) -> bytes:
     return b"".join(one.read_bytes() for one in folder.iterdir())
+
+
+async def test_how_close_an_entry_is_can_be_compared_over_searches(make: Make) -> None:
+    by_words, by_both = make(), make(Meanings())
+    for memory in (by_words, by_both):
+        await memory.add("Pasta is what Ann likes best of all", principal=ANN)
+    (near,) = await by_words.search("what pasta does Ann like best", principal=ANN)
+    (far,) = await by_words.search("pasta, rice, bread, eggs, milk, butter and a dozen apples", principal=ANN)
+    assert far.closeness + 0.2 < near.closeness <= 1
+    (meant,) = await by_both.search("noodles", principal=ANN)
+    assert meant.closeness == pytest.approx(1.0), "no word in common, the same meaning"

@@ -25,6 +25,7 @@ async def decide(
     args: Args | None = None,
     trust: bool = False,
     answer: Json = None,
+    principal: Principal | None = None,
     at: float | None = None,
 ) -> PendingAction:
     """Write a decision about an action as it was seen, and return the row as it stands now.
@@ -40,11 +41,15 @@ async def decide(
         trust: with an approval, whether its destinations may be believed for the rest of the session, so that
             nobody is asked where they come from again.
         answer: to a question that takes one.
+        principal: for whom; an action that they may not see is not found. None: the program's own look.
         at: seconds since 1970; now where it is left out.
 
     Raises:
+        NotFoundError: when there is no such action, or it is nothing that `principal` may see.
         DecisionError: when the decision cannot stand: decided already, expired, changed, tampered with.
     """
+    if principal is not None:
+        await store.action(action.id, principal=principal)
     edited = hide_json(freeze(args)) if args is not None else None
     decision = Decision(
         approve=approve,

@@ -9,6 +9,7 @@ from email.message import EmailMessage
 from typing import Literal
 
 from backstay.agents.notices.note import Note, NoticeError
+from backstay.agents.notices.offline import check_network
 from backstay.core.errors import SetupError
 from backstay.tools.threads import run_in_thread
 
@@ -56,6 +57,7 @@ class Mail:
 
     async def send(self, note: Note) -> None:
         """See `Sink.send`."""
+        check_network(self._server[0])
         mail = EmailMessage()
         mail["From"], mail["To"] = self._sender, ", ".join(self._to)
         mail["Subject"] = " ".join(note.title.split())

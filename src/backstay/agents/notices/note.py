@@ -41,8 +41,8 @@ class NoticeError(BackstayError):
 
     @property
     def is_retryable(self) -> bool:
-        """True: the place may be reached a little later."""
-        return True
+        """Whether the place may be reached a little later; not where nothing may be sent at all."""
+        return self.code != "notice.no_network"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

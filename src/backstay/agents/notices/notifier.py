@@ -153,7 +153,7 @@ class Notifier:
             try:
                 await sink.send(note)
             except NoticeError as error:
-                if attempt == _ATTEMPTS - 1:
+                if attempt == _ATTEMPTS - 1 or not error.is_retryable:
                     _log.error("the note about %s through %r did not arrive: %s", note.action.id, sink, error.message)
                     return
                 await self._sleep(_WAITS[attempt])

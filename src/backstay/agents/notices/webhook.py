@@ -15,6 +15,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from backstay.agents.notices.note import Note, NoticeError
+from backstay.agents.notices.offline import check_network
 from backstay.core.canon import canonical
 from backstay.core.errors import SetupError
 from backstay.core.messages import Json
@@ -48,6 +49,7 @@ async def post(url: str, body: Json, headers: Mapping[str, str], seconds: float)
 
     Raises:
         NoticeError: for anything but an answer of 2xx in time. Only the host is named: paths of webhooks are secrets.
+            `notice.no_network`: another machine may not be told.
     """
     data = canonical(body).encode()
     return await post_bytes(url, data, headers, seconds)
@@ -55,7 +57,8 @@ async def post(url: str, body: Json, headers: Mapping[str, str], seconds: float)
 
 async def post_bytes(url: str, data: bytes, headers: Mapping[str, str], seconds: float) -> bytes:
     """As `post`, of bytes that were signed."""
-    host = urlsplit(url).hostname
+    host = urlsplit(url).hostname or ""
+    check_network(host)
     request = urllib.request.Request(  # the scheme was checked when the sink was made
         url, data=data, method="POST", headers={"Content-Type": "application/json", **headers}
     )

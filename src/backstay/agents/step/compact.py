@@ -13,12 +13,16 @@ from backstay.agents.ask import ask_aside
 from backstay.agents.deciding.inbox import question_row
 from backstay.agents.work import Ending, Work
 from backstay.core.canon import digest
-from backstay.core.errors import ModelError
+from backstay.core.errors import BackstayError, ModelError
 from backstay.core.events import ActionAsked, MemoryFold, MemoryTrim
 from backstay.core.messages import Message, ModelUse, ToolSpec, Usage
+from backstay.core.redaction import redact
 from backstay.memory.estimator import TOKENS_A_CHARACTER, estimate
 from backstay.memory.folding import Folding, extract, notes_in, planned, request_for
 from backstay.memory.log import Pointers, counted
+from backstay.memory.policies import WindowPolicy
+from backstay.memory.retrieved import retrieved_text
+from backstay.memory.summarizing import notes_by
 from backstay.memory.window import (
     Room,
     check_fixed,
@@ -50,6 +54,8 @@ async def fit(work: Work, tools: Sequence[ToolSpec], *, now: bool = False) -> En
         now: to the low water mark even if there seems to be room, since the provider says that there is none.
     """
     log, work.estimated = work.journal.state.log, 0
+    if work.definition.policy is not None and (wrong := await _follow(work, work.definition.policy)) is not None:
+        return wrong
     if not now and _is_small(work, tools):
         return None
     told = _fixed_problem(work, tools)
@@ -70,6 +76,7 @@ def _is_small(work: Work, tools: Sequence[ToolSpec]) -> bool:
     state = work.journal.state
     fixed = int((len(state.instructions) + len(work.rules) + 400) * TOKENS_A_CHARACTER) + work.tool_tokens(tools)
     aside = len(state.log.notes) + sum(map(len, state.log.ids)) + 4_000 * (state.memory is not None)
+    aside += len(retrieved_text(state.retrieved))
     room = room_in(work.window, work.definition.shares, fixed=fixed, memory=int(aside * TOKENS_A_CHARACTER))
     return is_surely_within(state.log.size, room.history) and fixed <= work.window // 2
 
@@ -77,8 +84,8 @@ def _is_small(work: Work, tools: Sequence[ToolSpec]) -> bool:
 def _room(work: Work, tools: Sequence[ToolSpec]) -> Room:
     state = work.journal.state
     fixed = _fixed(work, tools)
-    aside = [one for one in (summary_message(state.log), memory_message(state.memory)) if one is not None]
-    memory = sum(map(state.log.weigh, aside))
+    aside = (summary_message(state.log), memory_message(state.memory, state.retrieved))
+    memory = sum(state.log.weigh(one) for one in aside if one is not None)
     return room_in(work.window, work.definition.shares, fixed=fixed, memory=memory)
 
 
@@ -93,15 +100,32 @@ def _fixed_problem(work: Work, tools: Sequence[ToolSpec]) -> str:
     return check_fixed(work.window, system=system, rules=rules, tools=work.tool_tokens(tools))
 
 
-async def _advance(work: Work, to: Pointers) -> None:
-    """Move the pointers as one record: a fold that was not written has not happened."""
+async def _follow(work: Work, policy: WindowPolicy) -> Ending | None:
+    """Show no more than the agent's own memory does; how the run ends where a function of the program's fails."""
+    log = work.journal.state.log
+    try:
+        first = min(await policy.first(log), log.end - 1)
+    except Exception as error:  # what a program has given to count by is part of its set-up
+        told = error.message if isinstance(error, BackstayError) else f"{type(error).__name__}: {redact(str(error))}"
+        return Ending(status="failed", code="memory.config", reason=f"the agent's memory failed: {told}")
+    if first <= log.at.folded:
+        return None
+    to = Pointers(max(log.at.trimmed, first), first)
+    await _advance(work, to, drops=policy.summing is None)
+    return None
+
+
+async def _advance(work: Work, to: Pointers, *, drops: bool = False) -> None:
+    """Move the pointers as one record: a fold that was not written has not happened. `drops`: without any notes."""
     state, ctx = work.journal.state, work.ctx
     log, at = state.log, state.log.at
     tokens = log.words + log.results
     body = Fold(trimmed=to.trimmed, folded=at.folded, tokens=tokens)
-    if to.folded > at.folded:
+    if drops:
+        body = Fold(trimmed=to.trimmed, folded=to.folded, by="memory", tokens=tokens)
+    elif to.folded > at.folded:
         leaving = log.messages(range(max(log.start, at.folded), to.folded))
-        folding = planned(log.notes, log.ids, log.label, leaving, window=work.window)
+        folding = planned(log.notes, log.ids, log.label, leaving, window=_window_for_notes(work))
         notes, asked = await _summed_up(work, folding)
         body = Fold(
             trimmed=to.trimmed,
@@ -133,15 +157,26 @@ async def _advance(work: Work, to: Pointers) -> None:
         ctx.emit(MemoryTrim(*ctx.head(seq), first=at.trimmed, end=body.trimmed, before=tokens, after=left))
 
 
+def _window_for_notes(work: Work) -> int:
+    summing = work.definition.policy.summing if work.definition.policy is not None else None
+    return work.window if summing is None else min(work.window, summing.max_tokens)
+
+
 async def _summed_up(work: Work, folding: Folding) -> tuple[str | None, ModelUse | None]:
-    """Notes by a model, and what they cost; no notes where none can write them, or where it failed twice."""
+    """Notes by a model, and what they cost; no notes where none can write them, or where it failed twice.
+
+    What a function of the program's own uses is the program's affair.
+    """
+    summing = work.definition.policy.summing if work.definition.policy is not None else None
+    if summing is not None and summing.summarise is not None:
+        return await notes_by(summing.summarise, folding, summing.timeout), None
     model = work.definition.summariser or (work.model if work.model.profile.keeps_notes else None)
     if model is None:
         return None, None
     request, used = request_for(folding), None
     for _ in range(_TRIES):
         try:
-            async with asyncio.timeout(FOLD_SECONDS):
+            async with asyncio.timeout(FOLD_SECONDS if summing is None else summing.timeout):
                 answer = await ask_aside(model, work.definition.chains, request, work.ctx)
         except (ModelError, TimeoutError) as error:
             work.ctx.logger.warning("the turns that leave the window could not be summed up: %s", error)

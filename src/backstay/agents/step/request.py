@@ -8,6 +8,8 @@ from __future__ import annotations
 from backstay.agents.ask import Answer, ask
 from backstay.agents.offer import Offer
 from backstay.agents.step.compact import fit
+from backstay.agents.step.retrieve import retrieve
+from backstay.agents.step.safety import unsafe
 from backstay.agents.work import Ending, Work
 from backstay.core.errors import ModelError
 from backstay.core.messages import Message, ModelRequest
@@ -28,6 +30,11 @@ async def answered(work: Work, offer: Offer, near: str) -> Answer | Ending:
     Raises:
         ModelError: when no model answers.
     """
+    if await retrieve(work):
+        told = unsafe(work)
+        if told is not None:
+            return told
+        offer = work.offer_of(work.run.step + 1)  # what is offered may depend on the label
     log, tools = work.journal.state.log, work.definition.toolset.offered(offer.names, offer.actions)
     is_second = False
     while True:
@@ -54,7 +61,8 @@ async def answered(work: Work, offer: Offer, near: str) -> Answer | Ending:
 
 
 async def _asked(work: Work, request: ModelRequest) -> Answer:
-    answer = await ask(work.model, work.definition.chains, request, work.ctx, rules_digest=work.rules_digest)
+    of = work.definition
+    answer = await ask(work.model, of.chains, request, work.ctx, rules_digest=work.rules_digest, output=of.output)
     if work.estimated:  # else it is far from full, and nothing need be known of how it is counted
         work.calibration = work.calibration.observed(work.estimated, answer.reply.usage)
     return answer
@@ -64,5 +72,5 @@ def messages_for(work: Work, near: str) -> tuple[Message, ...]:
     """The messages of the next request, as the records have them."""
     state = work.journal.state
     before, last = state.log.shown()
-    summary, memory = summary_message(state.log), memory_message(state.memory)
+    summary, memory = summary_message(state.log), memory_message(state.memory, state.retrieved)
     return pack(state.instructions, work.rules, before, near, last=last, summary=summary, memory=memory)

@@ -1,4 +1,4 @@
-"""What happens at a step border: arrivals are numbered, people are asked, decided actions are carried out.
+"""What happens at a step border: arrivals are numbered and taken in, people are asked, decided actions carried out.
 
 A decided action runs from its stored arguments, judged afresh, at most once. Its outcome enters the session as a
 notice, never as a second result. Source: SPEC B4, B5, G3; DESIGN 8.5–8.7.
@@ -15,6 +15,7 @@ from backstay.agents.guard import describe
 from backstay.agents.judging.ledger import Amounts
 from backstay.agents.own_tools.questions import answered
 from backstay.agents.step.halting import parked
+from backstay.agents.step.steering import take_inputs
 from backstay.agents.tallies.insistence import is_report
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import ActionState, Decision, PendingAction
@@ -40,6 +41,9 @@ async def at_border(work: Work) -> Ending | None:
     journal, state = work.journal, work.journal.state
     if journal.arrived:
         await journal.arrivals()
+        ending = await take_inputs(work)
+        if ending is not None:
+            return ending
     ending = await parked(work)
     if ending is not None:
         return ending

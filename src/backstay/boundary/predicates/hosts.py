@@ -166,7 +166,7 @@ def _is_host(text: object) -> bool:
 
 
 def _problems(check: Check, _depth: int) -> list[str]:
-    return keys(check, {"in"}) + listed(check, "in", _is_host, "host such as 'example.com'")
+    return keys(check, {"in"}) + listed(check, "in", _is_host, "host")
 
 
 def _text(check: Check) -> str:

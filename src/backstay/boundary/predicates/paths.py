@@ -92,6 +92,8 @@ def _ready(check: Check) -> Test:
             return doubt(one, f"{text}; the value is no path")
         given = one.value if start is None or one.value.startswith("/") or not one.value else f"{start}/{one.value}"
         try:
+            if given is not one.value:
+                _plain(one.value)  # behind a folder a scheme or a drive would look like one more folder
             parts, loose = _folded(parts_of(given))
         except PathDoubt as reason:
             return doubt(one, f"{text}; the value is not clear: {reason}")

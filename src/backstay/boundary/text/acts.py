@@ -101,6 +101,8 @@ def _does(act: Act, things: Sequence[str], tool: _Known) -> bool:
     wanted = families(act.verb)
     if "any" in wanted:
         return True
+    if "alter" in wanted and not things:
+        return not tool.reads  # whatever it does, something is changed by it
     if "look" in wanted:
         return tool.reads
     if "contact" in wanted:
@@ -130,6 +132,13 @@ def _has(thing: str, tool: _Known, act: Act) -> bool:
         return True
     own = families(thing)
     return bool(own) and any(own & FAMILY_OF.get(word, frozenset()) for word in (*tool.lead, *tool.parts))
+
+
+def speaks_of(thing: str, tool: ToolWords) -> bool:
+    """Whether a thing stands in the name of a tool, in either language: `奖金` in `pay_bonus`."""
+    parts = _known(tool.name, "", tool.risk).parts
+    own = {stem(thing), *(stem(english) for english in THING_OF.get(stem(thing), ()))}
+    return bool(own & {*parts}) or (not thing.isascii() and thing in tool.name)
 
 
 def names_tool(word: str, tool: ToolWords) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from backstay.boundary.constraints import Author, Constraint, ConstraintStatus, OnMissing
 from backstay.boundary.predicates import selects
-from backstay.boundary.text.acts import names_tool, tools_of
+from backstay.boundary.text.acts import names_tool, speaks_of, tools_of
 from backstay.boundary.text.drafts import Act, Draft, ToolWords
 from backstay.boundary.text.lexicon import families
 from backstay.boundary.text.render import advice, rendered
@@ -73,6 +73,12 @@ def _fitted(draft: Draft, tools: Sequence[ToolWords]) -> _Fit:
         case "count":
             return _known(draft.check, "", _doing(draft.acts, tools))
     having = [tool for tool in tools if _has(tool, draft.meaning)]
+    if _is_countable(draft):
+        named = _doing(draft.acts, tools)
+        with_it = tuple(tool.name for tool in having if tool.name in named)
+        if with_it:
+            return _Fit(draft.check, draft.meaning, with_it)
+        having = []  # how many times it is done, then: it has no such number
     if _is_countable(draft) and not having:
         count = counted(str(draft.check["op"]), Decimal(str(draft.check["number"])), draft.per)
         return _known(count, "", _doing(draft.acts, tools)) if count else _Fit(None)
@@ -80,7 +86,12 @@ def _fitted(draft: Draft, tools: Sequence[ToolWords]) -> _Fit:
         return _Fit(None)  # a number of what nothing here counts
     if draft.acts and not _is_countable(draft):
         return _known(draft.check, draft.meaning, _doing(draft.acts, having))
-    return _Fit(draft.check, draft.meaning, _scoped(draft.scope, having))
+    return _Fit(draft.check, draft.meaning, _scoped(draft.scope, having) or _about(draft.things, having))
+
+
+def _about(things: Sequence[str], tools: Sequence[ToolWords]) -> tuple[str, ...]:
+    """The tools whose names speak of a thing that a limit is about: `no bonus above 500 USD`."""
+    return tuple(tool.name for tool in tools if any(speaks_of(thing, tool) for thing in things))
 
 
 def _scoped(scope: Sequence[str], tools: Sequence[ToolWords]) -> tuple[str, ...]:
@@ -88,9 +99,10 @@ def _scoped(scope: Sequence[str], tools: Sequence[ToolWords]) -> tuple[str, ...]
 
     `pay` stands in many a description, and a limit on paying is one on all of it: that word narrows by name alone.
     """
+    own = [word for word in scope if families(word) != {"pay"}]
     by_name = tuple(
-        tool.name for tool in tools if any(names_tool(word, replace(tool, description="")) for word in scope)
-    )
+        tool.name for tool in tools if any(names_tool(word, replace(tool, description="")) for word in own)
+    ) or tuple(tool.name for tool in tools if own != list(scope) and "pay" in tool.name.lower())
     narrow = [word for word in scope if not families(word) & {"pay", "send", "charge"}]
     return by_name or tuple(tool.name for tool in tools if any(names_tool(word, tool) for word in narrow))
 
@@ -115,7 +127,8 @@ def _doing(acts: Iterable[Act], tools: Sequence[ToolWords]) -> tuple[str, ...]:
 
 def _forbidden(draft: Draft, tools: Sequence[ToolWords]) -> tuple[str, ...]:
     if not draft.tools:
-        return _doing(draft.acts, tools)
+        named = _doing(draft.acts, tools)
+        return tuple(tool.name for tool in tools if tool.name not in named) if draft.others and named else named
     known = {tool.name for tool in tools}
     if draft.others:
         return tuple(tool.name for tool in tools if tool.name not in draft.tools) if known >= set(draft.tools) else ()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from backstay.boundary.text.chinese import stripped
 from backstay.boundary.text.drafts import Act
 from backstay.boundary.text.lexicon import HAN_THINGS, HAN_VERBS, families
-from backstay.boundary.text.orders import OWN_WORDS, Order, forbidden, in_order, named_order, place_order
+from backstay.boundary.text.orders import OWN_WORDS, Order, all_but, forbidden, in_order, named_order, place_order
 from backstay.boundary.text.places import Places
 from backstay.boundary.text.words import set_of
 from backstay.core.patterns import Pattern
@@ -25,11 +25,11 @@ _M = r" ?⟦(?P<k>[ahpgtn])(?P<x>[a-z])⟧ ?"
 _AT = r"(?:在|给|从|到|往|向|跟|对|把|和|去|至|于|用|通过|发给|写到|存到)?"
 _LOC = (
     r"(?:这个|那个|这些|那些|下面|里面|目录|文件夹|之下|底下|以下|域名|邮箱|地址|用户|网站|网页|文件|东西|内容"
-    r"|任何|所有|下|里|内|中|上|的|人)*"
+    r"|同事|员工|收件人|任何|所有|下|里|内|中|上|的|人)*"
 )
 _END = r"(?:就行|就好|了|吧|啊|哦|即可|谢谢)*"
 _DET = r"(?:任何|所有|一切|任意|更多|新的?|我的)?(?:人的|的)?"
-_DO = rf"(?P<v>{_V})(?:掉|了)?{_DET}(?P<o>{_T}{{0,2}})"
+_DO = rf"(?P<v>{_V})(?:掉|了|过|完|好|一下|一遍|清楚)?{_DET}(?P<o>{_T}{{0,2}})"
 
 
 def _rows(*patterns: str) -> tuple[Pattern, ...]:
@@ -41,7 +41,11 @@ _DENY = _rows(
     rf"{_NO}{_AT}{_M}{_LOC}{_DO}{_END}",
     rf"{_NO}(?:把|将){_DET}(?P<o>{_T}?)(?P<v>{_V})(?:到|在|给|进|向)?{_M}{_LOC}{_END}",
     rf"(?P<k2>){_M}{_LOC}(?:,)?(?:谁|大家|你)?(?:都|也|全|全都)?{_NO}(?P<v>{_V})(?P<o>){_END}",
-    rf"除了{_M}{_LOC}(?:以外|之外)?,? ?(?:其他|别的|其它)?的?都(?:可以|行|能)(?P<v>{_V})?(?P<o>){_END}",
+    rf"除了?{_M}{_LOC}(?:以外|之外|外)?,? ?(?:其他|别的|其它|其余)?的?(?:地方"
+    r"|目录|文件|网站)?(?:都|全)?(?:可以|行|能|随便|随意|任意|任你)"
+    rf"(?P<v>{_V})?(?P<o>){_END}",
+    rf"(?P<k2>){_M}{_LOC}(?:以外|之外)的?(?:地方|目录|文件|网站)?(?:都|全)?"
+    rf"(?:可以|能|随便|随意|任意)(?P<v>{_V})(?P<o>){_END}",
 )
 _ALLOW = _rows(
     rf"{_NO}{_AT}{_M}(?:以外|之外)的?(?:人|地方|地址|邮箱|目录|网站|文件)?{_DO}{_END}",
@@ -72,13 +76,20 @@ _BUT = Pattern(
     rf"除了{_DO}(?:以外|之外)?,? ?(?:什么|其他|别的|其它|其余|干什么|做什么)?的?(?:事|操作)?都(?:可以|行|能|好)(?:做"
     rf"|用|干)?{_END}"
 )
+_ALL_BUT = Pattern(
+    rf"除了?{_DO}(?:以外|之外|外)?,? ?(?:什么|其他|别的|其它|其余|任何)?的?"
+    rf"(?:事情?|操作)?(?:都|也)?{_NO}(?:做|干|动|碰|操作){_END}"
+)
 _D1, _D2 = (_DO.replace("<v>", f"<v{n}>").replace("<o>", f"<o{n}>") for n in (1, 2))
+_D1P = _D1.replace("|了|过|完", "")
+_D1D = rf"(?P<v1>{_V})(?:了|过|完|好){_DET}(?P<o1>{_T}{{1,2}})"
 _MUST = r"(?:必须|必需|务必|一定|要|得|请|应该|应当|应|需要|需|都|总是)*"
 _FIRST = _rows(
     rf"(?:每次)?(?:都|要|得|请|必须|一定|务必)*先(?:去)?{_D1}(?:一下)?,? ?(?:(?:然后|之后|接着|才能|才可以|才"
     rf"|最后)再?|再)(?:去|来|能)?{_D2}{_END}",
-    rf"(?:每次|在)?{_D2}(?:之前|以前|前),? ?{_MUST}先(?:去)?{_D1}(?:一下)?{_END}",
-    rf"(?:没|没有|未)(?:先)?{_D1}(?:之前|以前|前),? ?{_NO}{_D2}{_END}",
+    rf"(?:每次|在)?{_D2}(?:之前|以前|前),? ?{_MUST}先?(?:去)?{_D1P}(?:一下)?{_END}",
+    rf"(?:没|没有|未|不)(?:先)?{_D1}(?:之前|以前|前|的话)?,? ?(?:就|都)?{_NO}{_D2}{_END}",
+    rf"(?:只有)?{_D1D}(?:之后|以后|后)?,? ?(?:才能?|才可以?|才准|才许|再)(?:去|来)?{_D2}{_END}",
 )
 _OWN = Pattern(
     rf"{_ONLY}(?:能|可以)?(?:使用|用|发给|发到|打开|访问)(?:我|我们)(?:已经)?(?:给|提供|说|列|写|发|提到"
@@ -104,7 +115,8 @@ _BRACKETS = Pattern(
     r"(?:了|吧|啊|哦)*\Z"
 )
 _GENERIC = Pattern(
-    r"什么|别的|其它|客户|顾客|用户|前任|前妻|前夫|家人|父母|亲戚|朋友|邻居|孩子|学生|同学|周末|星期|今天|明天|昨天|晚上|早上|上午"
+    r"什么|别的|其它|客户|顾客|用户|前任|前妻|前夫|家人|父母|亲戚|朋友"
+    r"|邻居|孩子|学生|同学|周末|星期|今天|明天|昨天|晚上|早上|上午"
     r"|下午|节日|假期|假日|时候|期间|现在|下雨|"
     r"任何|别人|他人|人家|大家|员工|同事|供应商|公司的|部门|领导|老板|陌生|外人|外部|所有|全部|其他"
     r"|我|你|他|她|它|谁|这|那|哪|的"
@@ -148,6 +160,13 @@ def _first(text: str, _places: Places, _bracketed: tuple[str, ...]) -> Order | N
 def _but(text: str, _places: Places, _bracketed: tuple[str, ...]) -> Order | None:
     found = _BUT.fullmatch(text)
     return forbidden(Act(verb=found["v"], things=_things(found["o"]))) if found else None
+
+
+def _all_but(text: str, _places: Places, _bracketed: tuple[str, ...]) -> Order | None:
+    found = _ALL_BUT.fullmatch(text)
+    if found is None or families(found["v"]) <= {"any"}:
+        return None
+    return all_but(Act(verb=found["v"], things=_things(found["o"])))
 
 
 def _named(text: str, _places: Places, _bracketed: tuple[str, ...]) -> Order | None:
@@ -215,8 +234,9 @@ def _nothing(text: str, _places: Places, _bracketed: tuple[str, ...]) -> Order |
 _READERS = (
     (Pattern("我|编|猜"), _own),
     (Pattern("括号"), _brackets),
-    (Pattern("先|前"), _first),
-    (Pattern("除了"), _but),
+    (Pattern("先|前|没|未|不|再|才"), _first),
+    (Pattern("除"), _but),
+    (Pattern("除"), _all_but),
     (Pattern("[给向对跟和找从]|联系|联络|打扰|骚扰|通知|提醒|邀请|除了"), _named),
     (Pattern("⟦"), _placed_only),
     (Pattern("⟦"), _placed_never),

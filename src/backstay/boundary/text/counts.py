@@ -7,7 +7,7 @@ from typing import Literal
 
 from backstay.boundary.text.drafts import Act
 from backstay.boundary.text.english import stripped
-from backstay.boundary.text.lexicon import HAN_THINGS, HAN_VERBS, families
+from backstay.boundary.text.lexicon import ANYTHING, HAN_THINGS, HAN_VERBS, families
 from backstay.boundary.text.words import set_of
 from backstay.core.canon import FrozenDict
 from backstay.core.messages import Args
@@ -71,13 +71,28 @@ def action_words(clause: str, verbs: frozenset[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in found if families(word, verbs) - _SAYS_LITTLE))
 
 
+def thing_words(clause: str) -> tuple[str, ...]:
+    """The words of a clause that may name what it is about, and no action: `bonuses`, `奖金`."""
+    if _HAN.search(clause):
+        return tuple(dict.fromkeys(one for one in _HAN_THING.findall(clause) if one not in _NO_THING))
+    found = (word for word in re.findall(r"[a-z]{3,}", clause) if word not in _AROUND | _NO_THING)
+    return tuple(dict.fromkeys(word for word in found if not families(word)))
+
+
+_NO_THING = ANYTHING | set_of(
+    "money amount price cost total budget fee sum usd eur gbp cny euros dollars pounds 钱 资金 价格"
+)
+
+
 _SAYS_LITTLE = frozenset({"any", "look", "give", "pay", "send", "write", "stop", "move", "run"})
 """Families that a limit on an amount is not about: `keep it under`, `give at most`."""
 
 
 _AROUND = set_of(
     "never no not more than at most up to max maximum only over above exceed exceeding do don t must may can should"
-    " will you we i want need a an the of any in all total make sure please limit keep is are be allowed the very"
+    " will you we i want need a an the of any in all total make sure please limit kee"
+    "p is are be allowed the very yourself to it number limited amount just fewer les"
+    "s under below do"
 )
 _AFTER = Pattern(
     r"(?: (?:per|a|each|every) (?:day|session|conversation|run|chat)| daily| in (?:total|all)| altogether| overall"

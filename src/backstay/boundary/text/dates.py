@@ -96,6 +96,15 @@ _ROWS: tuple[tuple[Pattern, _Read], ...] = tuple(
         (r"(?<![a-z])(?<!the )last month(?![a-z])|上个?月", lambda _, today: _previous_month(today)),
         (r"(?<![a-z])this month(?![a-z])|本月|这个?月", lambda _, today: _of_month(today.year, today.month)),
         (
+            r"(?<![a-z])(?<!the )last week(?![a-z])|上个?(?:周|星期|礼拜)(?![一二三四五六日天])",
+            lambda _, today: _week(today, -1),
+        ),
+        (
+            r"(?<![a-z])this week(?![a-z])|[本这]个?(?:周|星期|礼拜)(?![一二三四五六日天])",
+            lambda _, today: _week(today, 0),
+        ),
+        (r"(?<![a-z])yesterday(?![a-z])|昨[天日]", lambda _, today: _one(today - timedelta(1))),
+        (
             r"(?<![a-z])(?<!the )last year(?![a-z])|去年",
             lambda _, t: (date(t.year - 1, 1, 1), date(t.year - 1, 12, 31)),
         ),
@@ -104,6 +113,12 @@ _ROWS: tuple[tuple[Pattern, _Read], ...] = tuple(
 )
 YEAR = Pattern(r"(?<![0-9.,a-z-])(20[0-9]{2})(?![0-9.,-]*[0-9])(?! ?[a-z%]*(?:k|eur|usd))")
 """A bare year; only looked for when nothing else claimed the digits."""
+
+
+def _week(today: date, weeks: int) -> tuple[date, date]:
+    """A week from Monday to Sunday, so many after this one."""
+    monday = today + timedelta(7 * weeks - today.weekday())
+    return monday, monday + timedelta(6)
 
 
 def _previous_month(today: date) -> tuple[date, date]:

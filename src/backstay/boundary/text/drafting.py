@@ -7,7 +7,7 @@ from datetime import date
 
 from backstay.boundary.predicates import check_problems
 from backstay.boundary.text.acts import Vocabulary
-from backstay.boundary.text.counts import action_words, counted_acts, span_of, total_of
+from backstay.boundary.text.counts import action_words, counted_acts, span_of, thing_words, total_of
 from backstay.boundary.text.drafts import Act, Draft
 from backstay.boundary.text.limits import Limit
 from backstay.boundary.text.modifiers import Plain
@@ -39,15 +39,24 @@ class Words:
     plain: Plain
 
 
-def bounded(limit: Limit, about: str, counts: str, words: Words) -> Draft:
-    """The draft of a limit: on each call, or on what all calls come to."""
+def bounded(limit: Limit, clause: str, about: str, counts: str, words: Words) -> Draft:
+    """The draft of a limit: on each call, or on what all calls come to.
+
+    Args:
+        limit: the bound.
+        clause: the words that state it, which say whether it is a total.
+        about: these and what was said before them, which say what it is about.
+        counts: what it counts, as it was written.
+        words: the sentence.
+    """
     check, state = limit.check, words.plain
     if check is None:
         return advisory(limit.why, words)
-    per, is_total = span_of(about, today=state.today)
+    per, is_total = span_of(clause, today=state.today)
     scope = scope_words(about)
     if not scope and check["op"] != "window":
         scope = action_words(about, words.place.known.verbs)
+    things = thing_words(about) if check["op"] != "window" else ()
     acts = counted_acts(about, counts, words.place.known.verbs) if "unit" in check or check["op"] == "count" else ()
     if check.get("unit") == "items" and (thing := _measured(acts)):
         check = FrozenDict({**check, "unit": thing})
@@ -58,6 +67,8 @@ def bounded(limit: Limit, about: str, counts: str, words: Words) -> Draft:
         scope = ()
     elif is_total and (total := total_of(check, per)):
         check, is_total = total, False
+    elif is_total and "unit" in check and not (acts or scope):  # a total of what nobody named
+        return advisory("count", words)
     counts_calls = check["op"] in ("sum", "count", "window")
     return Draft(
         text=words.text,
@@ -65,6 +76,7 @@ def bounded(limit: Limit, about: str, counts: str, words: Words) -> Draft:
         check=check,
         meaning=_meaning(check),
         scope=scope,
+        things=things,
         render=rendered(
             check,
             scope or tuple(act.verb for act in acts),

@@ -35,6 +35,8 @@ class Draft:
     """What it binds to: `money`, `window`, `path`, `quantity:items`; empty for an action or an advisory rule."""
     scope: tuple[str, ...] = ()
     """The author's words for what it is about, as `bind` looks them up: `refund`, `退款`."""
+    things: tuple[str, ...] = ()
+    """Nouns that it speaks of: where no action narrows a limit on an amount, a tool whose name has one of them does."""
     render: str = ""
     """The rule as it was understood, in one line, or why it could not be."""
     acts: tuple[Act, ...] = ()
@@ -44,7 +46,7 @@ class Draft:
     tools: tuple[str, ...] = ()
     """Tools that were called by their names."""
     others: bool = False
-    """Whether it is about every tool but those named: `only use search_orders`."""
+    """Whether it is about every tool but those named, or but those that do it: `only use search_orders`."""
     severity: Literal["block", "confirm"] = "block"
     """`confirm` where the author wants to be asked."""
     until: str | None = None

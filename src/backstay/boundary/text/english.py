@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from backstay.boundary.text.acts import Vocabulary
-from backstay.boundary.text.lexicon import stem
+from backstay.boundary.text.lexicon import families, stem
 from backstay.boundary.text.limits import Limit
 from backstay.boundary.text.words import scope_words, set_of
 from backstay.core.patterns import Pattern
 
 _DEEDS = set_of(
     "accept access add allow analyse analyze answer apply approve ask authorise authorize book browse buy call "
-    "cancel change charge check choose close collect compare consider contact count create delete deploy "
+    "cancel change charge check choose close collect compare consider contact count create delete deploy do "
     "disclose display discard download edit email exceed exclude execute export extract fetch filter find focus "
     "forward get give go grant ignore include install invite issue keep leave limit list load look mail make "
     "merge message modify move offer omit open order overwrite pay pick post process publish pull purchase push "
@@ -37,6 +37,7 @@ _LEAD = Pattern(
     r"(?:please|pls|kindly|ok(?:ay)?|hi|hello|hey|but|and|also|so|then|or|again|remember|note|important|reminder|fyi"
     r"|thanks|thank you|btw|by the way|(?:just )?to be clear|for now|from now on|as i said|i said|i told you|i repeat"
     r"|make sure(?: that| to)?(?: you)?|be sure to|ensure(?: that)?(?: you)?|remember to|always|under all circumstances"
+    r"|(?:just|only)(?= don't| do not| never| no | make sure)"
     r"|in this (?:session|chat|conversation)|it is important that(?: you)?|ever)(?![a-z'])[:,]? ?"
 )
 _LABEL = Pattern(r"[a-z][a-z ]{0,40}: ?")
@@ -50,7 +51,9 @@ _FRAME = Pattern(
     r"|(?:i'm|i am|we're|we are)(?: only| just| really)* (?:interested in|looking at|concerned with|after)(?![a-z])"
     r"|you(?:'re| are) (?:only )?(?:allowed|permitted) to(?![a-z])|let(?:'s| us)"
     r"|(?:my|our|the|your) (?:[a-z]+ )?(?:budget|limit|maximum|cap|ceiling|range|scope|period)(?![a-z])"
-    r"|(?:it|that|this) (?:must|may|should|shall|can)(?![a-z'])"
+    r"|(?:it|that|this) (?:must|may|should|shall|can)(?![a-z'])|you(?:'ve| have)(?: only)?(?: got)?(?![a-z])"
+    r"|(?:i|we)(?:'m|'re| am| are)? (?:(?:won't|will not|not willing to|not going to|refuse to|don't want to)"
+    r" (?:pay|spend|go|accept)|(?:can't|cannot) (?:spend|afford))(?![a-z])"
 )
 _STORY = Pattern(
     r"(?<![a-z])(?:was|were|did|had|has|have(?! to)|came|went|cost|costs|said|says|bought|paid|spent|got|took|arrived"
@@ -61,14 +64,33 @@ _OWN_PAST = Pattern(
     r" (?:that )?(?:i|we)(?:'ve)? (?:placed|made|ordered|sent|received|bought)(?![a-z])| that are(?![a-z])"
 )
 _TAIL_STORY = Pattern(
-    r"\A,? (?:i|he|she|they|we|it|people)(?![a-z])|(?<![a-z])(?:was|were|had|has|have|did|came|went|arrived|happened"
+    r"\A,? (?:i|he|she|they|we|it|people)(?![a-z])|\A,? you [a-z]+(?:ed"
+    r"|nt|t)(?![a-z])|(?<![a-z])(?:was|were|had|has|have|did|came|went"
+    r"|arrived|happened"
     r"|passed|ago|i think|i guess)(?![a-z])"
     r"|(?<![a-z])(?:is|are) (?!(?:allowed|relevant|ok|okay|fine|needed|enough|permitted|important|acceptable)(?![a-z]))"
 )
+_MENTION = (
+    r"(?:translate|proofread|summari[sz]e|rewrite|paraphrase|rephrase|reword"
+    r"|explain|edit|shorten|correct|check the grammar"
+    r"|add|put|write|print|post|publish|say|read out|reply|answer|respond"
+    r"|type|paste|insert|send|mail|email|text|tell|draft"
+    r"|analy[sz]e|classify|format)(?![a-z])"
+)
+"""What a colon behind makes words of a text that is being dealt with."""
 _REPORTED = Pattern(
     r"(?<![a-z])(?<!i )(?<!i've )(?:said|says|told|tells|claimed|states|stated|writes|wrote|mentioned|insisted"
     r"|promised)(?![a-z])|(?<![a-z])(?:according to|policy|policies|terms (?:say|and)|apparently|supposedly"
-    r"|i (?:think|guess|believe|heard)|maybe|perhaps|probably|i don't know|not sure)(?![a-z])"
+    r"|i (?:think|guess|believe|heard)|maybe|perhaps|probably|i don't know"
+    r"|not sure|sadly|unfortunately|alas|hopefully|i (?:suppose|assume"
+    r"|imagine|hope"
+    r"|wonder|was told|used to))(?![a-z])"
+    r"|(?<![a-z])(?:translat(?:e|ion)|example|examples|e\.g\.|phrase|proverb"
+    r"|motto|slogan|headline|caption|lyrics|joke|title|subject"
+    r"|sentence|sign|poster|spell|pronounce|quote|imagine|suppose|pretend|hypothetically)(?: [a-z]+){0,4} ?:"
+    rf"|\A(?:please |can you |could you |now )*{_MENTION}[^:]{{0,60}}:"
+    r"|\A(?:suppose|imagine|pretend|let's say|let's see|assume|assuming"
+    r"|for example|e\.g\.|translate|what if|hypothetically)(?![a-z])"
 )
 _LOOSENS = Pattern(
     r"(?<![a-z])(?:(?:ignore|disregard|waive|lift|(?<!don't )forget|remove|drop|cancel)"
@@ -76,7 +98,8 @@ _LOOSENS = Pattern(
     r"|no longer"
     r"|(?:don't|do not|doesn't|does not) (?:have|need) to"
     r"|need(?: not|n't)|no need|not (?:only|just|limited|restricted|necessarily)|isn't (?:limited|restricted)|no limit"
-    r"|instead of|feel free)(?![a-z])"
+    r"|instead of|feel free(?! to (?:do|use) (?:anything|everything|whatever"
+    r"|any tool),? (?:except|but|other|apart)))(?![a-z])"
 )
 _CONDITION = Pattern(
     r"(?<![a-z])(?:if(?! (?:possible|needed|you can|you please))|except|excluding|apart from|other than|unless"
@@ -84,8 +107,14 @@ _CONDITION = Pattern(
 )
 _POLITE = Pattern(
     r"(?:(?:please|hi|hello|hey|ok|so|and)(?: there)? )*(?:can|could|would|will) you (?:please|kindly|only|just|limit"
-    r"|restrict|keep|stick|make sure)(?![a-z])"
+    r"|restrict|keep|stick|make sure|avoid|refrain|leave|stay|never)(?![a-z])"
+    r"|(?:(?:please|hi|hello|hey|ok|so|and)(?: there)? )*(?:(?:could|would|will) you not|would you mind not)(?![a-z])"
 )
+_ASKS_AND = Pattern(
+    r"(?:(?:please|hi|hello|hey|ok|so|and)[, ]+)*(?:can|could|would|will) you [^?]{1,200}?,? (?:and|but) (?:please )?"
+    r"(?:don't|do not|never|only)(?![a-z])"
+)
+"""`Could you look into it, but don't refund anything?`: what is asked for is followed by an order."""
 _TAG = Pattern(r", (?:ok|okay|alright|all right|please|thanks|yes)\Z")
 _DEED = "|".join(sorted(_DEEDS, key=len, reverse=True))
 _PROHIBITS = Pattern(
@@ -93,7 +122,8 @@ _PROHIBITS = Pattern(
     rf" (?:not|never)|you (?:mustn't|can't|cannot|shouldn't)|you(?:'re| are) not (?:allowed|permitted) to"
     rf"|i (?:don't|do not) (?:want|allow) you to|only)(?: ever)? (?:{_DEED})(?![a-z])"
     r"|(?:stay away from|keep away from|keep out of|stay out of|hands off|refrain from|leave .{1,60} alone)(?![a-z])"
-    r"|never (?!mind|fear|again|ever|been|seen|heard|got|had|was|did|done|said|told|came|went|made|knew|thought"
+    r"|never (?!say|have|did|mind|fear|again|ever|been|seen|heard|got|had"
+    r"|was|did|done|said|told|came|went|made|knew|thought"
     r"|bought|paid|sent"
     r"|gave|took|felt|[a-z]+ed(?![a-z]))[a-z]+ [a-z]"
     r"|no (?:refunds?|transfers?|payments?|e-?mails?|calls?|deletions?|purchases?)"
@@ -102,6 +132,7 @@ _PROHIBITS = Pattern(
 )
 
 
+_INTRODUCES = Pattern(rf"(?<![a-z]){_MENTION}[^:]{{0,80}}: ?\Z")
 _NOTHING_KNOWN = Vocabulary()
 
 
@@ -110,9 +141,14 @@ def is_spoken_for(sentence: str) -> bool:
     return bool(_REPORTED.search(sentence) or _LOOSENS.search(sentence))
 
 
+def introduces(sentence: str) -> bool:
+    """Whether the words after this one are a text to be dealt with: `Summarise this:`."""
+    return _INTRODUCES.search(sentence) is not None
+
+
 def is_plain_question(sentence: str) -> bool:
     """Whether a sentence with a question mark is more than an order put politely, or one with an `ok?` behind it."""
-    return _POLITE.match(sentence) is None and _TAG.search(sentence) is None
+    return _POLITE.match(sentence) is None and _ASKS_AND.match(sentence) is None and _TAG.search(sentence) is None
 
 
 def is_conditional(sentence: str) -> bool:
@@ -129,11 +165,11 @@ def is_rule(clause: str, limit: Limit, before: str, known: Vocabulary = _NOTHING
         before: the earlier clauses of the sentence; a fragment that goes on with a story is part of the story.
         known: what the agent's tools are called.
     """
-    if _TAIL_STORY.search(clause, limit.end) or _STORY.search(_OWN_PAST.sub("", limit.mid)):
+    if _TAIL_STORY.search(clause[limit.end :]) or _STORY.search(_OWN_PAST.sub("", limit.mid)):
         return False
     head = stripped(clause[: limit.start])
     words = head.replace(",", " ").split()
-    if _states_a_fact(words, clause, limit):
+    if _states_a_fact(words, clause, limit) or _describes(words, limit, clause):
         return False
     if not words or all(word in _NAMING or scope_words(word) or stem(word) in known.things for word in words):
         loose = not limit.strong and bool(words)
@@ -153,6 +189,16 @@ def _states_a_fact(words: list[str], clause: str, limit: Limit) -> bool:
         return True
     after = clause[limit.end :].split()
     return clause[: limit.end].endswith(" only") and bool(after) and after[0] not in _NAMING | _DEEDS | _GOES_ON
+
+
+_UNDER = Pattern(r"(?:under|below|less than|fewer than) ⟦")
+_HOLDS = set_of("keep stay spend limit hold remain make cap restrict pay")
+
+
+def _describes(words: list[str], limit: Limit, clause: str) -> bool:
+    """`Refund all orders under 50 EUR` says which orders, and limits nothing."""
+    is_plain = len(words) > 1 and words[0] in _DEEDS - _HOLDS and not {"only", "just", "solely"} & set(words)
+    return is_plain and _UNDER.match(clause, limit.start) is not None
 
 
 _GOES_ON = set_of("please pls thanks , and or but no nothing though ok okay not")
@@ -183,4 +229,18 @@ def _mid_is_order(limit: Limit, clause: str) -> bool:
 
 def is_advisory(clause: str) -> bool:
     """Whether a clause forbids or narrows something in words that no predicate says."""
-    return _PROHIBITS.match(stripped(clause)) is not None
+    head = stripped(clause)
+    if _PROHIBITS.match(head):
+        return True
+    found = _NEGATED.match(head)
+    return found is not None and bool(families(found["v"]) - _SAYS_LITTLE)
+
+
+_NEGATED = Pattern(
+    r"(?:never|don't|do not|you (?:must|may|should) not|you (?:mustn't"
+    r"|shouldn't)) (?:ever )?(?P<v>[a-z]+) [a-z]"
+)
+_SAYS_LITTLE = frozenset(
+    {"any", "look", "give", "stop", "move", "run", "close", "call", "sign", "book", "write", "contact"}
+)
+"""Families of words that people also say to each other: `don't give up`."""

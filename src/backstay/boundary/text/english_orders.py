@@ -7,8 +7,17 @@ from collections.abc import Iterator
 
 from backstay.boundary.text.drafts import Act
 from backstay.boundary.text.english import stripped
-from backstay.boundary.text.lexicon import families
-from backstay.boundary.text.orders import OWN_WORDS, Order, about_tools, forbidden, in_order, named_order, place_order
+from backstay.boundary.text.lexicon import WEAK, families, stem
+from backstay.boundary.text.orders import (
+    OWN_WORDS,
+    Order,
+    about_tools,
+    all_but,
+    forbidden,
+    in_order,
+    named_order,
+    place_order,
+)
 from backstay.boundary.text.places import Places
 from backstay.boundary.text.words import set_of
 from backstay.core.patterns import Pattern
@@ -34,9 +43,13 @@ _MARK = r" ⟦(?P<k>[ahpgtn])(?P<x>[a-z])⟧"
 _TAIL = (
     r"(?: (?:please|pls|thanks|either|again|ever|at all|now|then|too|addresses|address|accounts?|people|users?"
     r"|files?|folders?"
-    r"|director(?:y|ies)|paths?|domains?|sites?|hosts?|though|for (?:me|now)|directly|there|any ?more))*[.!]*"
+    r"|director(?:y|ies)|paths?|domains?|sites?|hosts?|though|for (?:me|now)|directly|there|any ?more"
+    r"|as (?:a |your |my )?(?:source|reference)s?|tools?|functions?|ok(?:ay)?|thank you|cheers|instead))*[.!]*"
 )
-_END = r"(?: (?:please|pls|thanks|either|again|ever|at all|now|too|though|for me|for now|any ?more))*[.!]*"
+_END = (
+    r"(?: (?:please|pls|thanks|either|again|ever|at all|now|too|though|for me|for now|for the time being|any ?more"
+    r"|thank you|cheers|ok(?:ay)?|first|instead))*[.!]*"
+)
 _EXCEPT = r"(?:except(?: for)?|but|other than|apart from|unless(?: it is| it's)?)"
 _WIDE_KEEP = r"(?:stay|keep|remain|work|operate|be)(?: only| strictly)? (?:inside|within|in|under|below|to|on)(?: of)?"
 _STICK = r"(?:stick to|keep to|(?:limit|restrict|confine) (?:yourself|everything|your work|yourselves|all work) to)"
@@ -86,19 +99,30 @@ _BUT = Pattern(
     rf"(?: (?:you (?:like|want)|else))?,? {_EXCEPT} (?:⟦t(?P<x>[a-z])⟧"
     rf"|(?P<v>[a-z-]+)(?P<o>(?: [a-z'-]+){{0,3}}?)){_END}"
 )
-_VP = r"(?P<v{n}>pay back|top up|roll out|look up|look at|[a-z]{{2,}})(?P<o{n}>(?: [a-z'-]+){{0,4}}?)"
+_ALL_BUT = Pattern(
+    rf"(?:{_NEG} do anything,? {_EXCEPT}|do nothing,? (?:{_EXCEPT})|nothing,? {_EXCEPT}"
+    rf") {_VERB}(?P<o>(?: [a-z'-]+){{0,3}}?){_END}"
+)
+_VP = r"(?P<v{n}>pay back|top up|roll out|look up|look at|look into|[a-z]{{2,}})(?P<o{n}>(?: [a-z'-]+){{0,4}}?)"
+_DUTY = r"(?:always |(?:you|we) (?:must|have to|need to|should|are to|'re to) (?:always )?)?"
 _FIRST: tuple[Pattern, ...] = tuple(
     map(
         Pattern,
         (
-            rf"(?:always )?(?:first )?{_VP.format(n=1)},? before (?:you )?(?:ever )?{_VP.format(n=2)}{_END}",
+            rf"{_DUTY}(?:first )?{_VP.format(n=1)}(?: first)?,? (?:before|prior to) "
+            rf"(?:you )?(?:ever )?{_VP.format(n=2)}{_END}",
             rf"first,? {_VP.format(n=1)},? (?:and |and only |only )?(?:then|after that"
             rf"|afterwards),? (?:you )?(?:may |can )?{_VP.format(n=2)}{_END}",
             rf"{_VP.format(n=1)} first,? (?:and |and only |only )?(?:then|after that"
             rf"|afterwards),? {_VP.format(n=2)}{_END}",
             rf"before (?:you )?(?:ever )?{_VP.format(n=2)},? (?:always |first |you must "
             rf"|please )*{_VP.format(n=1)}(?: first)?{_END}",
-            rf"{_NEG} {_VP.format(n=2)} (?:before|until|unless) you(?:'ve| have)? {_VP.format(n=1)}{_END}",
+            rf"{_NEG} {_VP.format(n=2)} (?:(?:before|until|unless) you(?:'ve| have)?|before|without)(?: first)?"
+            rf" {_VP.format(n=1)}{_END}",
+            rf"(?:you (?:may|can|must|should) )?only {_VP.format(n=2)} (?:after|once|when)(?: you(?:'ve| have)?)?"
+            rf" {_VP.format(n=1)}{_END}",
+            rf"(?:only )?after(?: you(?:'ve| have)?)? {_VP.format(n=1)},? (?:then )?(?:you (?:may|can)|may you|can you)"
+            rf" {_VP.format(n=2)}{_END}",
         ),
     )
 )
@@ -184,16 +208,21 @@ def _brackets(text: str, places: Places, bracketed: tuple[str, ...]) -> Order | 
 def _first(text: str, places: Places, _bracketed: tuple[str, ...]) -> Order | None:
     for pattern in _FIRST:
         found = pattern.fullmatch(text)
-        if (
-            found
-            and found["v1"] != "ask"
-            and families(found["v1"], places.verbs)
-            and families(found["v2"], places.verbs)
-        ):
-            first, then = _things(found["o1"]), _things(found["o2"])
-            if first is not None and then is not None:
-                return in_order(Act(verb=found["v1"], things=first), Act(verb=found["v2"], things=then))
+        if found and found["v1"] not in ("ask", "check with"):
+            first, then = (_act(found[f"v{n}"], found[f"o{n}"], places) for n in "12")
+            if first and then:
+                return in_order(first, then)
     return None
+
+
+def _act(said: str, words: str, places: Places) -> Act | None:
+    """What is done, and to what; `issue refunds` is refunding. None where it is no action, or more than one."""
+    verb, things = _verb(said, "", "", places), _things(words)
+    if things is None or _SELF & {*words.split()}:
+        return None
+    if stem(said) in _WEAK and things and families(things[0], places.verbs) - {"any", "look"}:
+        return Act(verb=things[0], things=things[1:])
+    return Act(verb=verb, things=things) if verb else None
 
 
 def _but(text: str, places: Places, _bracketed: tuple[str, ...]) -> Order | None:
@@ -202,12 +231,14 @@ def _but(text: str, places: Places, _bracketed: tuple[str, ...]) -> Order | None
         return None
     if found["x"]:
         return about_tools(places.values[found["x"]], allow=False)
-    things = _things(found["o"])
-    return (
-        forbidden(Act(verb=found["v"], things=things))
-        if families(found["v"], places.verbs) and things is not None
-        else None
-    )
+    act = _act(found["v"], found["o"], places)
+    return forbidden(act) if act else None
+
+
+def _all_but(text: str, places: Places, _bracketed: tuple[str, ...]) -> Order | None:
+    found = _ALL_BUT.fullmatch(text)
+    act = _act(found["v"], found["o"], places) if found and "⟦" not in text else None
+    return all_but(act) if act and not families(act.verb, places.verbs) <= {"any"} else None
 
 
 def _allowed(text: str, places: Places, _bracketed: tuple[str, ...]) -> Order | None:
@@ -272,6 +303,7 @@ def _verb(verb: str, subject: str, kind: str, places: Places) -> str | None:
     return verb if not verb or families(verb, places.verbs) else None
 
 
+_WEAK = frozenset(stem(word) for word in WEAK)
 _SELF = set_of("me us you him her yourself")
 """`Don't call me Ann` is not about calling Ann."""
 _THE_ONE = set_of("it this that these those them the")
@@ -297,19 +329,22 @@ def _nothing(text: str, places: Places, _bracketed: tuple[str, ...]) -> Order | 
     found = _FORBID.fullmatch(text)
     if found is None or "⟦" in text:
         return None
-    words = found["o"] or ""
-    verb, things = _verb(found["v"] or found["v2"], "", "", places), _things(words)
-    if not verb or things is None or families(verb, places.verbs) <= {"any", "look"} or _is_one(words):
+    if text.startswith("never ") and (found["v"] or "").endswith("ed"):  # `never stored` is what something is
         return None
-    return forbidden(Act(verb=verb, things=things))
+    words = found["o"] or ""
+    act = _act(found["v"] or found["v2"], words, places)
+    if act is None or families(act.verb, places.verbs) <= {"any", "look"} or _is_one(words) or _SELF & {*words.split()}:
+        return None
+    return forbidden(act)
 
 
 # Patterns are compiled when they are first needed: a word that each row cannot do without keeps most of them away.
 _READERS = (
     (Pattern(r" (?:i|we)(?:'ve)? |make up|invent|guess"), _own),
     (Pattern(r"bracket|parenthes|parens"), _brackets),
-    (Pattern(r"before|first|until|unless"), _first),
+    (Pattern(r"before|prior to|first|until|unless|without|after|once|when"), _first),
     (Pattern(r"except|but|other than|apart from|unless"), _but),
+    (Pattern(r"except|but|other than|apart from|nothing"), _all_but),
     (Pattern("⟦"), _allowed),
     (Pattern("⟦"), _denied),
     (Pattern(r"no|n't|never|refrain|circumstances"), _nothing),

@@ -17,7 +17,7 @@ FAMILIES: Mapping[str, str] = {
     "cancel": "cancel annul revoke 取消 撤销 作废",
     "send": "send dispatch reply respond 回复 发送 寄送 发出 寄 发",
     "forward": "forward 转发 转寄",
-    "email": "email mail 电子邮件 邮件 电邮 邮箱",
+    "email": "email mail 抄送 电子邮件 邮件 电邮 邮箱",
     "message": "message text sms dm 消息 短信 信息",
     "call": "call phone ring 打电话 致电 电话",
     "transfer": "transfer wire remit 转账 转帐 汇款 打款 转钱 汇钱 转 汇",
@@ -26,7 +26,7 @@ FAMILIES: Mapping[str, str] = {
     "book": "book reserve 预订 预定 预约 订",
     "discount": "discount 折扣 打折 优惠",
     "invoice": "invoice bill 发票 开票",
-    "ship": "ship deliver 发货 出货",
+    "ship": "ship deliver 发货 出货 运费 邮费 邮寄",
     "charge": "charge debit 扣款 收费",
     "withdraw": "withdraw 提现 取款",
     "donate": "donate donation 捐款 捐赠 打赏",
@@ -42,7 +42,7 @@ FAMILIES: Mapping[str, str] = {
     "copy": "copy duplicate 复制",
     "install": "install 安装",
     "close": "close 关闭",
-    "approve": "approve 批准 审批",
+    "approve": "approve 批准 审批 批假 准假",
     "compensate": "compensate 补偿 赔偿 赔付",
     "topup": "topup recharge credit 充值",
     "rent": "rent lease hire 租用 租赁 租",
@@ -83,8 +83,9 @@ CONTACT = frozenset({"send", "email", "message", "call", "invite", "publish", "n
 PAYING = frozenset({"transfer", "buy", "charge", "topup", "rent"})
 """What money leaves by: who forbids paying does not mean one of them."""
 WIDE: Mapping[str, str] = {
-    "contact": "contact reach bother disturb 联系 打扰 骚扰 联络",
-    "any": "touch use go work operate enter change stay keep avoid leave 动 碰 操作 用 使用 动用 处理 进",
+    "contact": "contact reach bother disturb tell ping cc 联系 打扰 骚扰 联络",
+    "any": "touch use go work operate enter stay keep avoid leave 动 碰 操作 用 使用 动用 处理 进",
+    "alter": "change modify alter 改动 变更 变动",
 }
 READING = frozenset({"scrape", "translate", "record", "export"})
 """Families that a tool which only reads may well be of."""
@@ -92,7 +93,7 @@ AMBIGUOUS = set_of("post text fil record submit order not")
 """Stems in tool names that are too many things to stand for a family: met only by themselves."""
 ENGLISH_AMBIGUOUS = set_of("call bill charg open stop mov book")
 """The same for a sentence in English, which has the word itself."""
-WEAK = set_of("use make do issue give send grant perform initiate have allow")
+WEAK = set_of("use make do issue give send grant perform initiate have allow process carry execute trigger place")
 """Verbs that say nothing beside an action that stands as a noun: `make a transfer`."""
 LEAD_ONLY = frozenset({"book", "look", "write", "call", "close", "move", "copy", "share", "give", "run", "approve"})
 """Families whose words are things or readings anywhere but at the head of a name: `order_book`, `read_me`."""
@@ -155,13 +156,58 @@ THINGS: Mapping[str, str] = {
     "guest": "客人",
     "flight": "机票 航班",
     "hotel": "酒店",
-    "salary": "工资",
+    "salary": "工资 薪水",
+    "bonus": "奖金 年终奖",
+    "parcel": "包裹 快递 快件",
+    "package": "包裹 快递",
+    "leave": "请假 休假 假期 年假 病假",
+    "expense": "报销 开支",
+    "claim": "理赔 索赔",
+    "policy": "保单",
+    "appointment": "预约 挂号",
+    "prescription": "处方 药方",
+    "patient": "病人 患者",
+    "student": "学生",
+    "course": "课程",
+    "exam": "考试",
+    "grade": "成绩",
+    "device": "设备",
+    "instance": "实例 虚拟机",
+    "cluster": "集群",
+    "container": "容器",
+    "snapshot": "快照",
+    "certificate": "证书",
+    "key": "密钥",
+    "alert": "告警 警报",
+    "job": "岗位 职位",
+    "candidate": "候选人",
+    "project": "项目",
+    "ad": "广告",
+    "campaign": "推广",
+    "gift": "礼物 礼品",
+    "membership": "会员",
+    "domain": "域名",
+    "vehicle": "车辆",
+    "seat": "座位",
+    "dish": "菜品",
+    "note": "笔记 便签",
+    "shift": "排班 班次",
+    "survey": "问卷",
+    "form": "表单",
+    "channel": "频道",
+    "group": "群组",
+    "fund": "基金",
+    "share": "股票 股份",
+    "loan": "贷款 借款",
+    "train": "火车票 高铁票 车票",
+    "taxi": "打车 出租车 网约车",
+    "meal": "餐费 餐饮",
     "employee": "员工",
 }
 """English thing → Chinese words for it."""
 ANYTHING = set_of(
     "anything any all everything it them that this something thing things one ones nothing stuff goods more other"
-    " others anyone anybody someone everyone people item items"
+    " others anyone anybody someone everyone people item items piece pieces pcs unit units"
     " 任何 东西 内容 什么 任何人 任何东西 一切 别人 其他人 它 其他 再"
 )
 
@@ -195,7 +241,11 @@ def stem(word: str) -> str:
         return word
     word = word.lower().replace("-", "")
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
+        if (
+            word.endswith(ending)
+            and len(word) - len(ending) >= 3
+            and not (ending == "s" and word.endswith(("ss", "us")))
+        ):
             word = word[: -len(ending)]
             break
     if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":

@@ -54,7 +54,9 @@ _S = r"⟦(?P<k>s)(?P<x>[a-z])⟧"
 _D = r"⟦(?P<k>d)(?P<x>[a-z])⟧"
 _WD = r"⟦(?P<k>[wd])(?P<x>[a-z])⟧"
 _NOT = (
-    r"(?<![a-z])(?:never|don't|do not|must not|mustn't|may not|can't|cannot|shouldn't|should not|shall not|to not|not"
+    r"(?<![a-z])(?:under no circumstances|never|won't|will not|don't|do not"
+    r"|must not|mustn't|may not|can't|cannot|shouldn't|should not|shall not"
+    r"|to not|not"
     r"|no|nothing|none)"
 )
 _WORDS = r"(?P<mid>(?: [a-z0-9'/&.-]+){0,8}?)"
@@ -65,12 +67,24 @@ _HOW_WORD = (
     r"|in|on|of|for|during|between|dated)"
 )
 _ONWARDS = r"(?P<on>,? (?:onwards?|on|and later|or later|and after|forward))?(?![a-z])"
-_OLDER = r"(?:older than|beyond|past|further(?: back)? than|earlier than|before|from before)"
+_OLDER = (
+    r"(?:older than|beyond|past|(?:further|farther|longer|deeper)(?: back| ago)? than|earlier than|before|from before)"
+)
+_EARLIER = r"(?:before|older than|earlier than|prior to|(?:further|farther|longer|deeper)(?: back| ago)? than)"
 _MORE = r"(?:more than|over|above|upwards of|exceed(?:ing)?|beyond|higher than|greater than|in excess of)"
-_WITHOUT = r"(?<![a-z])(?:exclude|skip|ignore|omit|drop|discard|leave out|filter out|avoid)"
+_WITHOUT = r"(?<![a-z])(?:exclude|skip|ignore|omit|drop|discard|leave out|filter out|avoid|forget(?: about)?)"
 _FORBIDDEN = (
-    r"(?:is|are) (?:off limits|forbidden|not allowed|not permitted|prohibited|excluded"
-    r"|irrelevant|out of scope|not ok(?:ay)?)"
+    r"(?:(?:is|are) (?:off[- ]limits|forbidden|not allowed|not permitted|prohibited|excluded"
+    r"|irrelevant|out of scope|not ok(?:ay)?|off the table|out of bounds|none of your business|not (?:needed|relevant"
+    r"|of interest|required)|of no (?:interest|use|relevance))|(?:can|should"
+    r"|must|may) be (?:ignored|skipped|left out|dropped"
+    r"|excluded|omitted)|(?:do|does)(?:n't| not) (?:matter|count|interest "
+    r"(?:me|us)|concern you)|(?:is|are)n't (?:needed"
+    r"|relevant|allowed|of interest))(?![a-z])"
+)
+_ENOUGH = (
+    r"(?:(?:is|are) (?:enough|plenty|sufficient|all (?:i|we|you) (?:want|need))|(?:will|would|should) (?:do|suffice"
+    r"|be (?:enough|plenty|fine))|suffices?)(?: for (?:me|us|now|this|that))?(?: please| thanks)?(?=,|\Z)"
 )
 _AT_MOST = (
     r"(?<![a-z])(?:at (?:the )?(?:very )?most|up to|max(?:imum)?\.?(?: of)?|a (?:limit|cap|budget) of|not exceeding"
@@ -84,8 +98,13 @@ _ZH_ONLY = (
     r"|范围[^⟦⟧,;]{0,8}?|(?:限制|控制|限定)在)"
 )
 _ZH_BEFORE = r" ?(?:之前|以前|前)"
-_ZH_DROP = r"的?[^⟦⟧,;]{0,8}?(?:不要|别看|别要|不看|不用|不需要|排除|忽略|不考虑|不算)"
-_ZH_ENOUGH = r"[^⟦⟧,;]{0,8}?(?:就行|就好|即可|就够|就可以|就成|为限|才[要行可算看])"
+_ZH_DROP = (
+    r"的?[^⟦⟧,;]{0,8}?(?:不要|[别甭](?:看|要|管|查|用|拉|取|提|退|付|转"
+    r"|买|做|批|给)|不[看用查管算行准许能退付转买做批给取]|不需要|排除"
+    r"|忽略|略过"
+    r"|跳过|免谈|免了|不考虑|不得|禁止|一律拒绝)"
+)
+_ZH_ENOUGH = r"[^⟦⟧,;]{0,8}?(?:就行|就好|即可|就够(?!呛)|就可以|就成|为限|才[要行可算看])"
 _ZH_AFTER = r"(?: ?(?P<how>以后|之后|后|以来|起|开始|以前|之前|前|为止))?"
 
 
@@ -135,7 +154,7 @@ _ROWS: tuple[_Row, ...] = (
     # windows first: `more than 30 days old` must not be taken for a quantity
     _row(rf"{_NOT}{_WORDS} {_OLDER} {_WS}(?: (?:old|ago|back))?", _back, "en"),
     _row(rf"{_NOT}{_WORDS} (?:more|longer) than {_WS} (?:old|ago|back|of history|of data)", _back, "en"),
-    _row(rf"{_NOT}{_WORDS} (?:before|older than|earlier than|prior to) {_D}", _how("since"), "en"),
+    _row(rf"{_NOT}{_WORDS} {_EARLIER} {_D}", _how("since"), "en"),
     _row(rf"{_NOT}{_WORDS} (?:after|later than|newer than|beyond|past) {_D}", _how("until"), "en"),
     _row(rf"{_ONLY}{_WORDS}(?: {_HOW_WORD})? {_WD}{_ONWARDS}", _worded, "en"),
     _row(rf"(?:(?<![a-z]){_HOW_WORD} )?{_WD}(?:,? onwards?)?,?(?: [a-z]+)? only(?![a-z])", _worded, "en"),
@@ -144,6 +163,10 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"{_WITHOUT}{_WORDS} (?:before|older than|earlier than|prior to) {_D}", _how("since"), "en"),
     _row(rf"{_WITHOUT}{_WORDS} (?:after|later than|newer than) {_D}", _how("until"), "en"),
     _row(rf"{_OLDER} {_WS} {_FORBIDDEN}", _back, "en"),
+    _row(rf"{_EARLIER} {_D} {_FORBIDDEN}", _how("since"), "en"),
+    _row(rf"{_W}(?: of [a-z]+)? {_ENOUGH}", _back, "en"),
+    _row(rf"{_S} of (?:data|history|orders|records|logs|news|mail|emails) {_ENOUGH}", _back, "en"),
+    _row(rf"{_S} (?:back|old) (?:at (?:the )?(?:very )?most|max(?:imum)?|tops)(?![a-z])", _back, "en"),
     _row(rf"(?<![a-z])back {_S} (?:at (?:the )?most|max(?:imum)?|tops)", _back, "en"),
     _row(rf"(?<![a-z])at most {_S} (?:back|old|of (?:data|history))", _back, "en"),
     _row(rf"{_W} (?:is|are) (?:all|everything) (?:that )?(?:i|we) (?:want|need|care)", _back, "en"),
@@ -157,6 +180,11 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"(?:超过|超出|早于) ?{_S}{_ZH_DROP}", _back, "zh"),
     _row(rf"{_S}(?:以外|之外|开外){_ZH_DROP}", _back, "zh"),
     _row(rf"(?:最多|至多){_ZH_GAP}{_W}", _back, "zh"),
+    _row(r"(?:往前|向前|往回|再往前)(?:最多|至多|顶多|别|不要|不能|不得)(?:只"
+rf"|能|再)?(?:查|看|推|翻|追|到|找|超过|多于|超出)*{_S}", _back, "zh"),
+    _row(rf"{_ZH_NOT}(?:再)?(?:往前|向前|往回)(?:查|看|推|翻|追|找)?(?:超过|超出|多于){_S}", _back, "zh"),
+    _row(rf"(?:最早|最远)(?:只|能|可以|就|再)*(?:查|看|推|追溯|翻|从|到)*{_D}", _how("since"), "zh"),
+    _row(rf"(?:最早|最远)(?:只|能|可以|就|再)*(?:往前)?(?:查|看|推|追溯|翻|到)*{_S}", _back, "zh"),
     _row(rf"(?:最多|至多|只){_ZH_GAP}(?:往前|向前|往回|向后倒|追溯|回溯|倒推)(?:查|看|推|翻|到)?{_S}", _back, "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}早于 ?{_D}", _how("since"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}晚于 ?{_D}", _how("until"), "zh"),
@@ -177,12 +205,17 @@ _ROWS: tuple[_Row, ...] = (
     _row(rf"(?<![a-z])(?:at least|min(?:imum)?\.?(?: of)?) {_MQ}", _op("ge"), "en"),
     _row(rf"{_MQ}(?: [a-z]+){{0,2}}? {_OR_LESS}", _op("le"), "en"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:超过|超出|高于|大于|多于|超) ?{_MQ}", _op("le"), "zh"),
-    _row(rf"(?:超过|超出|高于|大于|多于) ?{_MQ}{_ZH_DROP}", _op("le"), "zh"),
+    _row(rf"(?:超过|超出|高于|大于|多于) ?{_MQ}(?:以上)?{_ZH_DROP}", _op("le"), "zh"),
+    _row(rf"{_MQ}(?:以上|开外|往上){_ZH_DROP}(?![贵多少高低]|什么|啥)", _op("le"), "zh"),
+    _row(rf"(?:不要|别|不许|不准|不得|不能){_ZH_GAP}{_MQ}(?:以上|开外|往上)(?!下)", _op("le"), "zh"),
+    _row(rf"(?:贵于|贵过|高出) ?{_MQ}{_ZH_DROP}", _op("le"), "zh"),
+    _row(r"(?:不(?:能|要|得|许|可以?|准)|别)(?:买|订|选|要|花|挑)?(?:比|贵过"
+rf"|贵于){_MQ}(?:更|还)?(?:贵|多|高|贵的)?", _op("le"), "zh"),
     _row(rf"{_ZH_NOT}{_ZH_GAP}(?:少于|低于|小于) ?{_MQ}", _op("ge"), "zh"),
     _row(rf"(?:最多|至多|顶多|最高|上限|限额|预算|(?:限制|控制|限定)在|限于){_ZH_GAP}{_MQ}", _op("le"), "zh"),
     _row(rf"{_MQ} ?(?:以内|之内|内|封顶|为限|为上限|上限)", _op("le"), "zh"),
     _row(rf"{_MQ} ?(?:以下|之下)", _op("lt"), "zh"),
-    _row(rf"(?:低于|少于|小于|不足|不到) ?{_MQ}", _op("lt"), "zh"),
+    _row(rf"(?:低于|少于|小于|(?<=[要须得应])(?:不足|不到)) ?{_MQ}", _op("lt"), "zh"),
     _row(rf"(?:至少|最少|起码){_ZH_GAP}{_MQ}", _op("ge"), "zh"),
 )  # fmt: skip
 

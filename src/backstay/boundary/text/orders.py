@@ -51,11 +51,17 @@ class Order:
     first: Act | None = None
     tools: tuple[str, ...] = ()
     others: bool = False
+    """Whether it is about every tool but those that are named, or that do what is said."""
 
 
 def forbidden(act: Act) -> Order:
     """Never do it."""
     return Order(check=FORBID, acts=(act,))
+
+
+def all_but(act: Act) -> Order:
+    """Nothing but this."""
+    return Order(check=FORBID, acts=(act,), others=True)
 
 
 def in_order(first: Act, then: Act) -> Order:
@@ -86,7 +92,7 @@ def place_order(
         things: what else the sentence says it is done to.
     """
     if kind == "t":
-        return about_tools(values, allow=allow) if not things else None
+        return about_tools(values, allow=allow) if not _foreign(kind, things) else None
     meaning = _meaning(kind, verb, allow=allow)
     if meaning is None:
         return None
@@ -101,6 +107,7 @@ _SAME = {
     "h": set_of("site sites website websites page pages domain domains host hosts address addresses user users"),
     "a": set_of("address addresses account accounts"),
     "n": frozenset({"money"}),
+    "t": set_of("tool tools function functions command any"),
 }
 """Things that the place is one of: they narrow nothing."""
 

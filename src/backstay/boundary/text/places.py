@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from backstay.boundary.text.segments import plain
+from backstay.boundary.text.spelling import respelled
 from backstay.boundary.text.words import set_of
 from backstay.core.patterns import Pattern
 
@@ -24,6 +25,8 @@ _TOP = (
     "|ru|se|no"
     "|dk|fi|pl|cz|sg|hk|tw|nz|ie|pt|example|test|local|internal|localhost|invalid"
 )
+_EXTENSIONS = "pdf|csv|json|ya?ml|xml|docx?|xlsx?|pptx?|png|jpe?g|gif|exe|zip|md|txt|html|sql"
+"""Endings that stand for a pattern where `files` follows: `only pdf files`."""
 _PLACE = Pattern(
     rf"(?P<a>(?<![A-Za-z0-9._%+-])[A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{{2,}}"
     rf"|(?<![A-Za-z0-9])[A-Z]{{2}}[0-9]{{2}}[A-Z0-9]{{11,30}}(?![A-Za-z0-9]))"
@@ -33,6 +36,9 @@ _PLACE = Pattern(
     rf"(?:/{_CHARS}*)*)"
     rf"|(?P<p>(?<![A-Za-z0-9._~/⟧>)-])(?:~|\.\.?)?/{_CHARS}+(?:/{_CHARS}+)*/?"
     rf"|(?<![A-Za-z0-9])[A-Z]:\\[A-Za-z0-9._\\ -]*[A-Za-z0-9._-])"
+    rf"|(?P<e>(?<![A-Za-z0-9_./*~-])\.[A-Za-z0-9]{{1,5}}(?=[ -]?(?:files?(?![a-z])|文件|s(?![a-z])))"
+    r"|(?<=ending in )\.[A-Za-z0-9]{1,5}(?![A-Za-z0-9.])|(?<![A-Za-z0-9_./*~-])"
+    rf"(?:{_EXTENSIONS})(?=[ -]?(?:files?(?![a-z])|文件)))"
     rf"|(?P<t>(?<![A-Za-z0-9_])[a-z][a-z0-9]*(?:_[a-z0-9]+)+(?![A-Za-z0-9_]))"
     rf"|(?P<n>(?<=[a-z,] )(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][a-z]+(?:[ -][A-Z][a-z]+)*(?![A-Za-z]))"
 )
@@ -70,13 +76,15 @@ def mark_places(words: str, verbs: frozenset[str] = frozenset()) -> Places:
         kind, value = match.lastgroup or "", match[0]
         if len(found) >= _MOST or (kind == "n" and _is_no_name(value)) or (kind == "h" and _is_page(value)):
             return value
+        if kind == "e":
+            kind, value = "g", f"*.{value.lstrip('.')}"
         stripped = value if kind == "g" else value.rstrip(".")
         letter = chr(ord("a") + len(found))
         found[letter] = (_value(kind, stripped),)
         return f"{_OPEN}{kind}{letter}{_SHUT}{value[len(stripped) :]}"
 
     marked = _PLACE.sub(put, words.replace(_OPEN, " ").replace(_SHUT, " "))
-    text = plain(marked).replace(_OPEN, "⟦").replace(_SHUT, "⟧")
+    text = respelled(plain(marked)).replace(_OPEN, "⟦").replace(_SHUT, "⟧")
     for kind, run in _RUNS.items():
         while match := run.search(text):
             found[match[1]] += found.pop(match[2])

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from backstay.boundary.text import chinese, english
+from backstay.boundary.text import chinese, chinese_turns, english, english_turns
 from backstay.boundary.text.acts import vocabulary
 from backstay.boundary.text.brackets import SPOKEN_OF, bracketed
 from backstay.boundary.text.chinese_orders import chinese_orders
@@ -23,6 +23,7 @@ from backstay.boundary.text.modifiers import Plain, without_asking, without_life
 from backstay.boundary.text.orders import Order
 from backstay.boundary.text.places import Places, mark_places
 from backstay.boundary.text.segments import Sentence, clauses, own_words, pieces, plain, sentences
+from backstay.boundary.text.spelling import respelled
 from backstay.boundary.text.things import read
 from backstay.boundary.text.words import scope_words
 from backstay.core.patterns import Pattern
@@ -32,24 +33,33 @@ _HAN = Pattern(r"[\u3400-\u9fff]")
 _HINT = Pattern(
     r"except|only|just|solely|exclusively|nothing|nobody|no one|never|n't|not|no |most|max|up to|limit|cap|exceed|under"
     r"|below|less|fewer"
-    r"|least|min|within|restrict|narrow|confine|keep|stick|stay|away|hands|leave|before|budget|avoid|refrain|tops|first|without"
+    r"|least|min|within|restrict|narrow|confine|keep|stick|stay|away|hands"
+    r"|leave|before|budget|avoid|refrain|tops|first|without"
     r"|until|any(?:one|where)|every(?:one|where)|none"
     r"|forbidden|prohibited|exclude|skip|ignore|omit|drop|discard|out of|all i|all we|anything|bracket|parenthes"
-    r"|approv|≤|<=|=<"
+    r"|approv|≤|<=|=<|read|look|view|stop|quit|cease|hold off|steer|zero|rather|mind|enough|will do|plenty|suffice"
+    r"|through me|by me|with me|let me|tell me|forget|care|once|twice|last|past|single|back|wait|sign off|through us"
+    r"|my (?:ok|perm|cons|conf|go|say|yes)|ask (?:me|us|first)|check with"
+    r"|nowhere|everything|off the|off-|question|allowed|banned|taboo|no-go"
+    r"|older"
     r"|[只仅限别勿莫多高内下低少足到不超禁先]|预算|范围|就[行好够看要查可成]|即可|光[看要查]|封顶|忽略|排除|以外"
     r"|之外|除了|括号|同意|批准"
-    r"|才[要行可算看]|[问请示确认]{1,2}我|由我|我[同批确审认许点]|前"
+    r"|[停免没远过除避]|屏蔽|忽略|跳过|保持|[跟和]我|给我|让我|才[要行可算看能许准]|[问请示确认]{1,2}我|由我|我[同批确审认许点]|前"
 )
 _PER = Pattern(r"\A(?:when|whenever|for|with|on|regarding|as for|about)(?![a-z])|\A(?:当|对于?|关于|在)")
 # A clause like this says when the order of another clause holds, which no predicate says.
 _CIRCUMSTANCE = Pattern(
     r"\A(?:when|whenever|while|if|in case|on|at|during|for|as long as|once|after|before|unless|until|with|regarding"
-    r"|in|since"
+    r"|in|since|over|through|throughout|outside|starting|from|as of|tomorrow|tonight|next|between|within|by|every"
+    r"|weekends|weekdays|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|because|should|except|as for)(?![a-z])|\A(?:如果|要是|假如|若|当|在|遇到|赶上|碰到|凡|对于?|逢|周末|节假日"
     r"|除了|除非|只要是)"
     r"|(?:时|的时候|的话|期间|之前|以前|之后|以后)\Z"
 )
-_AND = Pattern(r",? and (?=(?:don't|do not|never|only|please)(?![a-z]))")
+_AND = Pattern(
+    r",? and (?=(?:don't|do not|never|only|please|no)(?![a-z]))"
+    r"|,? but (?=(?:don't|do not|never|only|please|no|not|leave|keep|stay|ask)(?![a-z]))"
+)
 # A limit on what goes to one place or person says nothing of the others.
 _NARROWS = Pattern(r"⟦[ahnp][a-z]⟧")
 _RULE_END = Pattern(r"[。！？!?；;\n]")
@@ -75,10 +85,15 @@ def parse(
         before: the author's message before this one, for `none of those in brackets`. Nothing else is read in it.
         tools: what the agent has: their names are words that rules are stated in too.
     """
-    if not _HINT.search(plain(text)):
+    if not _HINT.search(respelled(plain(text))):
         return ()
     own, place = own_words(text), _place(locale, zone, now, tools)
-    return tuple(draft for one in sentences(text) for draft in _drafts(one, text, own, before, place))
+    found: list[Draft] = []
+    for one in sentences(text):
+        found += _drafts(one, text, own, before, place)
+        if _introduces(one):
+            break
+    return tuple(found)
 
 
 def parse_rule(
@@ -90,9 +105,9 @@ def parse_rule(
     be written as several rules.
     """
     place = _place(locale, zone, now, tools)
-    parts = [clause for part in _RULE_END.split(text[:_LONGEST_RULE]) for clause in clauses(part)]
+    parts = [turned(clause) for part in _RULE_END.split(text[:_LONGEST_RULE]) for clause in clauses(part)]
     whole, span = ", ".join(parts), (0, len(text))
-    places = mark_places(text[:_LONGEST_RULE].strip(), place.known.verbs)
+    places = _turned(mark_places(text[:_LONGEST_RULE].strip(), place.known.verbs))
     for state in _states(places.text.rstrip("。.!"), place):
         words = Words(text=text, span=span, place=place, plain=state)
         if orders := _orders(state.text, places, place):
@@ -107,6 +122,29 @@ def parse_rule(
         return found[0]
     why = "plain" if not checks else "several" if len(checks) > 1 else "condition"
     return advisory(why, Words(text=text, span=span, place=place, plain=Plain("")))
+
+
+def _introduces(sentence: Sentence) -> bool:
+    """Whether the rest of the message is a text that its author wants dealt with."""
+    words = plain(sentence.words[-200:])
+    return words.endswith(":") and (english.introduces(words) or chinese.introduces(words))
+
+
+def turned(words: str) -> str:
+    """The words with turns of phrase put plainly, in the language that they are in."""
+    return chinese_turns.turned(words) if _HAN.search(words) else english_turns.turned(words)
+
+
+def _turned(places: Places) -> Places:
+    return replace(places, text=turned(places.text))
+
+
+def _in_turn(sentence: Sentence, places: Places) -> Sentence:
+    """The sentence with clauses put plainly; a turn may have joined two of them: `three mails a day, max`."""
+    whole = turned(places.text)
+    if whole != places.text and not places.values:
+        return replace(sentence, clauses=pieces(whole))
+    return replace(sentence, clauses=tuple(map(turned, sentence.clauses)))
 
 
 def _place(locale: str, zone: str, now: float, tools: Sequence[ToolWords]) -> Place:
@@ -127,6 +165,7 @@ def _drafts(sentence: Sentence, text: str, own: str, before: str, place: Place) 
     span = sentence.start, sentence.end
     words = text[sentence.start : sentence.end]
     places = mark_places(sentence.words, place.known.verbs)
+    sentence, places = _in_turn(sentence, places), _turned(places)
     for state in _states(places.text, place):
         said = Words(text=words, span=span, place=place, plain=state)
         found = list(_read(sentence, places, said))
@@ -208,7 +247,8 @@ def _limited(
 ) -> list[Draft]:
     """The drafts of the limits in some clauses, each check once."""
     bare = [Places(text=part, values=places.values).bare() if places else part for part in parts]
-    conditional = not rule and _is_conditional(", ".join(bare))
+    whole = ", ".join(bare)
+    conditional = not rule and _is_conditional(whole)
     found: list[Draft] = []
     for index, clause in enumerate(bare):
         context = ", ".join([*filter(None, [before]), *bare[max(0, index - 4) : index]])
@@ -218,7 +258,7 @@ def _limited(
             draft = (
                 advisory("condition", words)
                 if conditional or named
-                else bounded(limit, ", ".join(bare) if rule else about, counts, words)
+                else bounded(limit, whole if rule else clause, whole if rule else about, counts, words)
             )
             if draft.check not in [one.check for one in found]:
                 found.append(draft)
@@ -256,4 +296,4 @@ def _about(before: str, goes_on: bool) -> str:
     With `goes_on` that clause stated a limit too: `at most two refunds, and no more than 50 EUR each`.
     """
     last = before.rpartition(", ")[2]
-    return f"{last}, " if _PER.match(last) or (goes_on and scope_words(last)) else ""
+    return f"{last}, " if _PER.match(last) or goes_on else ""

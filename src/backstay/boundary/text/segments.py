@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from unicodedata import normalize
 
+from backstay.boundary.text.spelling import respelled
 from backstay.core.patterns import Pattern
 
 BLANK = "\ufffc"
@@ -67,7 +68,7 @@ def plain(text: str) -> str:
 
 def clauses(words: str) -> tuple[str, ...]:
     """Return the clauses of a sentence, normalised; those of over 600 characters are no sentence a person says."""
-    return tuple(plain(clause) for clause in _CLAUSE_END.split(words) if 0 < len(clause) <= _LONGEST_CLAUSE)
+    return tuple(respelled(plain(one)) for one in _CLAUSE_END.split(words) if 0 < len(one) <= _LONGEST_CLAUSE)
 
 
 def pieces(normal: str) -> tuple[str, ...]:

@@ -83,9 +83,9 @@ _TIME: Mapping[str, tuple[str, int]] = MappingProxyType(
     }
 )
 _UNIT = _any_of({word: "" for word in _TIME})
-_LENGTH = Pattern(rf"(?P<n>{NUMBER})[ -]?(?P<unit>{_UNIT})")
+_LENGTH = Pattern(rf"(?P<n>{NUMBER})[ -]?(?P<unit>{_UNIT})|(?<=than )an? (?P<one>{_UNIT})(?![a-z])")
 _BACK = Pattern(
-    r"(?<![a-z])(?:the )?(?:(?:most )?recent|last|past|previous|preceding|latest) ⟦s(?P<a>[a-z])⟧"
+    r"(?<![a-z])(?:the )?(?:(?:most )?recent|(?:very )?last|past|previous|preceding|latest) ⟦s(?P<a>[a-z])⟧"
     r"|(?:最近|近|过去|前)的?⟦s(?P<b>[a-z])⟧(?:以内|之内|内)?"
     r"|(?:最近|近|过去) (?:the )?(?:last |past )?⟦s(?P<c>[a-z])⟧"
     r"|⟦s(?P<d>[a-z])⟧(?:以内|之内|内)"
@@ -127,7 +127,10 @@ _WHAT = Pattern(r"(?![的以就吧了即为封内左上下都也不而或和与]
 """What a general measure word measures, where no table knows it: `三个建议`."""
 _MEASURES = frozenset("个件条份张位名")
 _NAMED = Pattern("订单|邮件|文件|客户|记录|消息")
-_QUANTITY = Pattern(rf"百分之(?P<pc>{NUMBER})|(?P<n>{NUMBER}) ?(?:[a-z]+ )?(?P<noun>{_any_of(_NOUNS)})")
+_QUANTITY = Pattern(
+    rf"百分之(?P<pc>{NUMBER})|(?P<tenths>[一二两三四五六七八九])成(?=的?折扣"
+    rf"|的?优惠|\Z|,)|(?P<n>{NUMBER}) ?(?:[a-z]+ )?(?P<noun>{_any_of(_NOUNS)})"
+)
 _OTHERS = Pattern(rf"(?P<n>{NUMBER}) (?P<noun>[a-z]{{3,}}s)(?![a-z])")
 """A number of things that no table knows: `10 commands`."""
 
@@ -190,8 +193,8 @@ _EACH = Pattern(r"不|最多|至多|只|总|合计|累计|上限|别")
 def _length(found: re.Match[str], reading: Reading) -> str:
     if found[0] == "一天" and _EACH.match(reading.text, found.end()):  # `a day`, no length
         return found[0]
-    kind, factor = _TIME[found["unit"]]
-    value = number(found["n"])
+    kind, factor = _TIME[found["unit"] or found["one"]]
+    value = number(found["n"]) if found["n"] else Decimal(1)
     return reading.put("s", _time(None if value is None else value * factor, kind, found[0]))
 
 
@@ -213,11 +216,20 @@ def _back(found: re.Match[str], reading: Reading) -> str:
     return reading.put("w", Thing(value=Decimal(0), unit="days", text=found[0]))
 
 
+_AT_MOST = Pattern(r"(?:最多|至多|顶多|超过|超出)[^⟦⟧,;]{0,4}\Z")
+
+
 def _quantity(found: re.Match[str], reading: Reading) -> str:
-    if found[0] in ("一次", "一单", "一笔"):  # `each time`, no number
+    if found[0] in ("一次", "一单", "一笔") and not _AT_MOST.search(reading.text, 0, found.start()):  # `each time`
         return found[0]
+    if found["tenths"]:
+        tenths = number(found["tenths"])
+        percent = None if tenths is None else tenths * 10
+        return reading.put("q", Thing(value=percent, unit="percent", text=found[0]))
     unit = "percent" if found["pc"] else _NOUNS[found["noun"]]
-    if found["noun"] in ("个", "条", "份") and (other := _WHAT.match(reading.text, found.end())):
+    if found["noun"] in ("个", "条", "份", "台", "本", "张", "项") and (
+        other := _WHAT.match(reading.text, found.end())
+    ):
         unit = other[0]
     if found["noun"] in _MEASURES:
         named = {_NOUNS[noun] for noun in _NAMED.findall(reading.text)}

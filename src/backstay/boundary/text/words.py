@@ -35,7 +35,8 @@ _GROUP_OF |= dict.fromkeys(("pay back", "paying back", "paid back", "pays back")
 _LATIN = sorted((word for word in _GROUP_OF if word.isascii()), key=len, reverse=True)
 _HAN = sorted((word for word in _GROUP_OF if not word.isascii()), key=len, reverse=True)
 _SCOPE = Pattern(
-    rf"(?<![a-z_])(?:{'|'.join(map(re.escape, _LATIN))})(?![a-z_])|(?:{'|'.join(_HAN)})(?<!退(?=[货出回]))(?<!买(?=家))"
+    rf"(?<![a-z_])(?:{'|'.join(map(re.escape, _LATIN))})(?![a-z_])|(?:{'|'.join(_HAN)})"
+    r"(?<!退(?=[货出回]))(?<!赔付)(?<!补付)(?<!买(?=家))"
 )
 
 

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from backstay.memory.longterm.entry import Author, Entry, Found, LongTermMemory
     from backstay.memory.longterm.in_memory import InMemoryLongTerm
     from backstay.memory.longterm.place import beside, open_long_term
+    from backstay.memory.longterm.remembering import Remembering
     from backstay.memory.longterm.sqlite import SQLiteLongTerm
 
 _MODULE_OF = {
@@ -15,6 +16,7 @@ _MODULE_OF = {
     "Found": "entry",
     "InMemoryLongTerm": "in_memory",
     "LongTermMemory": "entry",
+    "Remembering": "remembering",
     "SQLiteLongTerm": "sqlite",
     "beside": "place",
     "open_long_term": "place",
@@ -26,6 +28,7 @@ __all__ = [
     "Found",
     "InMemoryLongTerm",
     "LongTermMemory",
+    "Remembering",
     "SQLiteLongTerm",
     "beside",
     "open_long_term",

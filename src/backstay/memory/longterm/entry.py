@@ -16,6 +16,8 @@ from typing import Literal, Protocol, TypeAlias
 from backstay.core.context import Principal
 from backstay.core.errors import NotFoundError, SetupError
 from backstay.core.messages import PLAIN, Label
+from backstay.memory.longterm.ranking import in_common
+from backstay.memory.longterm.words import terms
 
 Author: TypeAlias = Literal["model", "user", "developer"]
 """Whose words an entry is: the model's own (never believed word for word), the user's, quoted, or the program's."""
@@ -54,6 +56,9 @@ class Found:
     entry: Entry
     score: float
     """The larger, the better; only to be compared within one search."""
+    closeness: float = 1.0
+    """How close it is to what was looked for, in meaning or in words, 0..1; to be compared over searches. A memory that
+    cannot tell leaves it at 1."""
 
 
 class LongTermMemory(Protocol):
@@ -165,6 +170,12 @@ def without_doubles(found: Sequence[Found]) -> list[Found]:
         if other is None or (one.entry.label.trusted and not other.entry.label.trusted):
             best[key] = replace(one, score=max(one.score, other.score if other else 0.0))
     return sorted(best.values(), key=lambda one: -one.score)
+
+
+def weighed(found: Sequence[Found], query: str) -> tuple[Found, ...]:
+    """The entries with how close they are, where common words say more than the cosine that they carry."""
+    asked = terms(query)
+    return tuple(replace(one, closeness=max(one.closeness, in_common(asked, terms(one.entry.text)))) for one in found)
 
 
 def not_there(entry_id: str) -> NotFoundError:

@@ -22,6 +22,7 @@ from backstay.memory.longterm.entry import (
     merged,
     not_there,
     owner_for,
+    weighed,
     without_doubles,
 )
 from backstay.memory.longterm.pieces import pieces, text_of
@@ -98,10 +99,15 @@ class InMemoryLongTerm:
             and (one.expires_at is None or one.expires_at > now)
         }
         rankings = [self._by_words(query, mine)]
+        cosines: dict[int, float] = {}
         if vector:
-            rankings.append(nearest(vector, Vectors.of([(n, self._vectors[n]) for n in mine if n in self._vectors])))
-        found = [Found(entry=mine[number], score=score) for number, score in fused(rankings).items()]
-        return tuple(without_doubles(found)[: max(0, limit)])
+            cosines = nearest(vector, Vectors.of([(n, self._vectors[n]) for n in mine if n in self._vectors]))
+            rankings.append(list(cosines))
+        found = [
+            Found(entry=mine[number], score=score, closeness=cosines.get(number, 0.0))
+            for number, score in fused(rankings).items()
+        ]
+        return weighed(without_doubles(found)[: max(0, limit)], query)
 
     def _by_words(self, query: str, mine: dict[int, Entry]) -> list[int]:
         wanted = dict.fromkeys(terms(query))

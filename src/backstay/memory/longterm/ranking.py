@@ -9,6 +9,7 @@ import asyncio
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from operator import mul
 from typing import Any
 
@@ -19,6 +20,8 @@ CANDIDATES = 50
 _RANK_AT = 60
 CLOSE = 0.2
 """Cosine below which a text is not about the question; chosen on `bench/retrieval`."""
+_WORDS_AS_COSINE = 1.5
+"""What common words are worth beside a cosine, so that one bound serves both; chosen on `bench/retrieval`."""
 
 
 def fused(rankings: Iterable[Sequence[int]]) -> dict[int, float]:
@@ -56,13 +59,22 @@ class Vectors:
         return cls(tuple(number for number, _ in same), b"".join(vector for _, vector in same))
 
 
-def nearest(query: bytes, vectors: Vectors, most: int = CANDIDATES) -> list[int]:
-    """Entries by meaning, closest first; none that is about something else, none of another length."""
+def nearest(query: bytes, vectors: Vectors, most: int = CANDIDATES) -> dict[int, float]:
+    """Entry → cosine, closest first; none that is about something else, none of another length."""
     if not vectors.numbers or len(query) * len(vectors.numbers) != len(vectors.table):
-        return []
+        return {}
     cosines = _dots(query, vectors)
     close = [(-cosine, number) for cosine, number in zip(cosines, vectors.numbers, strict=True) if cosine >= CLOSE]
-    return [number for _, number in sorted(close)[:most]]
+    return {number: -cosine for cosine, number in sorted(close)[:most]}
+
+
+def in_common(one: Sequence[str], other: Sequence[str]) -> float:
+    """How much two texts say in the same terms, 0..1: their common terms over the geometric mean of how many each has
+    (Ochiai 1957)."""
+    first, second = set(one), set(other)
+    if not first or not second:
+        return 0.0
+    return min(1.0, _WORDS_AS_COSINE * len(first & second) / sqrt(len(first) * len(second)))
 
 
 def _dots(query: bytes, vectors: Vectors) -> list[float]:

@@ -29,6 +29,7 @@ from backstay.memory.longterm.entry import (
     merged,
     not_there,
     owner_for,
+    weighed,
     without_doubles,
 )
 from backstay.memory.longterm.pieces import pieces, text_of
@@ -125,7 +126,7 @@ class SQLiteLongTerm:
         """See `LongTermMemory.search`."""
         vector = (await encoded(self._encoder, [query]))[0] if self._encoder and query.strip() else b""
         found = await asyncio.to_thread(self._found, terms(query), vector, principal)
-        return tuple(without_doubles(found)[: max(0, limit)])
+        return weighed(without_doubles(found)[: max(0, limit)], query)
 
     def _found(self, words: Sequence[str], vector: bytes, principal: Principal) -> list[Found]:
         db, _ = self._open()
@@ -137,12 +138,16 @@ class SQLiteLongTerm:
                 wanted = " OR ".join(f'"{word}"' for word in dict.fromkeys(words))
                 match = f"owner:({owners}) AND terms:({wanted})"
                 rankings.append([row[0] for row in db.execute(_BY_WORDS, (match, CANDIDATES))])
-            if vector:
-                rankings.append(nearest(vector, self._vectors_of(principal, db)))
+            cosines = nearest(vector, self._vectors_of(principal, db)) if vector else {}
+            rankings.append(list(cosines))
             scores = fused(rankings)
             rows = db.execute(_SOME, (json.dumps(list(scores)), principal.tenant, principal.id, now))
             entries = {row[0]: _entry(row[1:]) for row in rows}
-        return [Found(entry=entries[n], score=score) for n, score in scores.items() if n in entries]
+        return [
+            Found(entry=entries[n], score=score, closeness=cosines.get(n, 0.0))
+            for n, score in scores.items()
+            if n in entries
+        ]
 
     def _vectors_of(self, principal: Principal, db: sqlite3.Connection) -> Vectors:
         """All vectors that a principal may look at, read once as long as nothing in the file changes."""

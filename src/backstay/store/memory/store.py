@@ -16,12 +16,12 @@ from backstay.core.errors import FencedError, StoreError
 from backstay.core.ids import new_id
 from backstay.core.messages import Artifact, Json, ToolResult
 from backstay.store import checks, codec
-from backstay.store.access import check_opens, dedup_key, may_see, owner_of
+from backstay.store.access import check_opens, dedup_key, may_see, may_steer, owner_of
 from backstay.store.checks import EffectRow, Held
 from backstay.store.memory.standing import MemoryStanding
 from backstay.store.memory.tables import TRACES, Tables
 from backstay.store.protocol import NO_STATUSES
-from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, Snapshot, SpanRow
+from backstay.store.records import ENDED, AuditRow, Fence, OnBusy, Record, RunRow, Snapshot, SpanRow
 
 T = TypeVar("T")
 
@@ -45,7 +45,13 @@ class MemoryStore:
         return False
 
     async def create(
-        self, run: RunRow, first: Record, *, dedup: str | None = None, claim: tuple[str, float] | None = None
+        self,
+        run: RunRow,
+        first: Record,
+        *,
+        dedup: str | None = None,
+        claim: tuple[str, float] | None = None,
+        on_busy: OnBusy = "queue",
     ) -> tuple[RunRow, Fence | None]:
         """See `RunStore.create`. A run id that exists already counts as the same creation once more."""
         checks.named(run.run_id, run.session_id, run.root_id, dedup or "")
@@ -57,13 +63,22 @@ class MemoryStore:
                 check_opens(run.principal, known.row.session_id, owner_of(known.row.principal))
                 return known.row, None
             stream = self._t.opened(run)
-            is_taken = claim is None or bool(stream.inputs) or not stream.root.is_free(self._t.clock())
+            at_work = self._t.at_work(stream)
+            is_busy = at_work is not None or bool(stream.line)
+            if is_busy and on_busy == "reject":
+                raise checks.busy(run.session_id, at_work.row.run_id if at_work else stream.line[0])
+            if at_work is not None and on_busy == "steer" and may_steer(run, at_work.row):
+                self._t.steer(at_work, run, first, dedup)
+                return at_work.row, None
+            is_taken = claim is None or is_busy
             waiting = self._t.waiting(stream, run.principal)
+            by = (waiting.row if waiting else run).run_id
+            is_first = on_busy == "interrupt" and self._t.interrupt(stream, run, by)
             target = waiting or self._t.add(run, stream, "queued" if is_taken else "running")
             if dedup:
-                self._t.dedups[dedup] = target.row.run_id
-                target.dedups.append(dedup)
-            self._t.leave(target, first if waiting is None else replace(first, run_id=target.row.run_id))
+                self._t.name(target, dedup)
+            first = first if waiting is None else replace(first, run_id=target.row.run_id)
+            self._t.leave(target, first, checks.INTERRUPTING if is_first else checks.IN_LINE)
             if claim is None or is_taken:
                 return target.row, None
             fence = self._t.take(stream, target, *claim)
@@ -77,7 +92,7 @@ class MemoryStore:
             run = self._t.run(run_id)
             stream = self._t.streams[run.row.session_id]
             root, now = stream.root, self._t.clock()
-            if run.row.status in ENDED or (run_id in stream.inputs and stream.inputs[0] != run_id):
+            if run.row.status in ENDED or (run_id in stream.line and stream.line[0] != run_id):
                 return None
             if root.is_free(now):
                 return self._t.take(stream, run, owner, ttl), run.row
@@ -118,6 +133,17 @@ class MemoryStore:
             taken = [one for one in run.arrivals if one.kind != "input"]
             run.arrivals = [one for one in run.arrivals if one.kind == "input"]
             return self._t.number(stream, run, taken)
+
+    async def next_input(self, fence: Fence, run_id: str) -> Record | None:
+        """See `RunStore.next_input`."""
+        with self._opened():
+            self._t.held(fence)
+            return self._t.next_input(self._t.run(run_id))
+
+    async def arrived(self, run_id: str) -> int:
+        """See `RunStore.arrived`."""
+        with self._opened():
+            return self._t.waiting_arrivals(run_id)
 
     async def append(
         self,
@@ -352,7 +378,7 @@ class MemoryStore:
     async def due(self, now: float, limit: int) -> Sequence[str]:
         """See `RunStore.due`. Oldest first. A child is named for a decision, a wish or its time, not for its input."""
         with self._opened():
-            names = {*self._t.arrived, *self._t.running}
+            names = {*self._t.called(), *self._t.running}
             names.update(run_id for run_id, at in self._t.waking.items() if at <= now)
             names.update(run_id for run_id, at in self._t.parked.items() if at != self._t.changes)
             names.update(self._t.actions[one].run_id for one, at in self._t.open.items() if at <= now)
@@ -365,8 +391,7 @@ class MemoryStore:
         """See `RunStore.cancel`. Nothing happens to a run that has ended, or whose wish is there already."""
         with self._opened():
             run = self._t.run(run_id)
-            if run.row.status not in ENDED and not any(one.kind == "status" for one in run.arrivals):
-                self._t.leave(run, checks.wish_to_cancel(run.row, reason, self._t.clock()))
+            self._t.wish(run, checks.wish_to_cancel(run.row, reason, self._t.clock()))
 
     async def fork(self, session_id: str, upto: int) -> str:
         """See `RunStore.fork`."""

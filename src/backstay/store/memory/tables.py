@@ -9,17 +9,18 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from backstay.boundary.actions import PendingAction
 from backstay.core.context import Principal, is_shared
 from backstay.core.messages import Json, ToolResult
 from backstay.store import checks
-from backstay.store.access import Owner, check_opens, may_continue, owner_of
-from backstay.store.chain import Chain, Head, Link
-from backstay.store.checks import EffectRow, Held
+from backstay.store.access import Owner, check_opens, may_continue, may_see, owner_of
+from backstay.store.chain import Chain
+from backstay.store.checks import Held
 from backstay.store.memory.files import Files
+from backstay.store.memory.rows import Audit, Root, Run, Stream
 from backstay.store.records import ENDED, AuditRow, Fence, Record, RunRow, SpanRow
 
 KEPT = 256
@@ -27,65 +28,6 @@ KEPT = 256
 TRACES = 1_024
 """How many traces stay readable."""
 _WAITS = ("waiting", "needs_narrowing")
-
-
-class Run:
-    """A run, its un-numbered arrivals and what names it."""
-
-    __slots__ = ("arrivals", "dedups", "order", "row", "wake_at")
-
-    def __init__(self, row: RunRow, order: int) -> None:
-        self.row = row
-        self.order = order
-        self.arrivals: list[Record] = []
-        self.dedups: list[str] = []
-        self.wake_at: float | None = None
-
-
-class Stream:
-    """A session: its records, the newest snapshot, the runs whose inputs are queued (oldest first)."""
-
-    __slots__ = ("inputs", "owner", "records", "root", "runs", "snapshot", "waits")
-
-    def __init__(self, root: Root) -> None:
-        self.root = root
-        self.owner: Owner = None
-        self.records: list[Record] = []
-        self.snapshot: Record | None = None
-        self.inputs: list[str] = []
-        self.runs: list[Run] = []
-        self.waits: dict[str, Run] = {}
-        """Those of its runs that wait for somebody."""
-
-
-class Root:
-    """What a root session and its children share: the fence, effects, ledger, actions."""
-
-    __slots__ = ("actions", "driver", "effects", "epoch", "ledger", "owner", "session_id", "sessions", "until")
-
-    def __init__(self, session_id: str) -> None:
-        self.session_id = session_id
-        self.owner: str | None = None
-        self.driver = ""
-        self.epoch = 0
-        self.until = 0.0
-        self.sessions: list[str] = []
-        self.effects: dict[str, EffectRow] = {}
-        self.ledger: dict[str, Held] = {}
-        self.actions: list[str] = []
-
-    def is_free(self, now: float) -> bool:
-        """Whether nobody alive holds it."""
-        return self.owner is None or self.until <= now
-
-
-@dataclass(slots=True)
-class Audit:
-    """A session's audit rows, chained when somebody asks: inside one process nobody could change them before."""
-
-    rows: list[AuditRow] = field(default_factory=list)
-    links: list[Link] = field(default_factory=list)
-    head: Head | None = None
 
 
 class Tables:
@@ -182,12 +124,61 @@ class Tables:
         mine = (run for run in stream.waits.values() if may_continue(principal, run.row.principal))
         return max(mine, key=lambda run: run.order, default=None)
 
-    def leave(self, run: Run, record: Record) -> None:
-        """Leave an arrival for whoever drives the run."""
+    def at_work(self, stream: Stream) -> Run | None:
+        """The run whose driver holds a session now."""
+        return None if stream.root.is_free(self.clock()) else self.runs.get(stream.root.driver)
+
+    def leave(self, run: Run, record: Record, ahead: int = checks.IN_LINE) -> None:
+        """Leave an arrival for whoever drives the run; an input goes to the end of its line."""
         run.arrivals.append(record)
         self.arrived[run.row.run_id] = None
         if record.kind == "input":
-            self.streams[run.row.session_id].inputs.append(run.row.run_id)
+            self.streams[run.row.session_id].lines[ahead].append(run.row.run_id)
+
+    def steer(self, run: Run, row: RunRow, first: Record, dedup: str | None) -> None:
+        """Leave an input that is to enter the run at work."""
+        run.steering.append((row, first, dedup))
+        self.arrived[run.row.run_id] = None
+        if dedup:
+            self.name(run, dedup)
+
+    def name(self, run: Run, dedup: str) -> None:
+        """Let a key that starts at most one run name this one."""
+        self.dedups[dedup] = run.row.run_id
+        run.dedups.append(dedup)
+
+    def interrupt(self, stream: Stream, row: RunRow, by: str) -> bool:
+        """Wish the run at work cancelled, and earlier interrupting ones that have not begun; False if not seen."""
+        at_work = self.at_work(stream)
+        if at_work is not None and not may_see(row.principal, owner_of(at_work.row.principal)):
+            return False
+        for run in filter(None, (at_work, *(self.runs[one] for one in stream.lines[checks.INTERRUPTING]))):
+            if run.row.run_id != by and may_see(row.principal, owner_of(run.row.principal)):
+                self.wish(run, checks.interruption(run.row, by, self.clock()))
+        return True
+
+    def wish(self, run: Run, wish: Record) -> None:
+        """Leave a wish to cancel, unless the run has ended or the wish is there already."""
+        if run.row.status not in ENDED and not any(one.kind == "status" for one in run.arrivals):
+            self.leave(run, wish)
+
+    def next_input(self, run: Run) -> Record | None:
+        """Number the oldest input that steers a run."""
+        if not run.steering:
+            return None
+        _, first, _ = run.steering.pop(0)
+        stream = self.streams[run.row.session_id]
+        return self.number(stream, run, [replace(first, run_id=run.row.run_id)])[0]
+
+    def set_free(self, run: Run) -> None:
+        """Make runs of the inputs that an ended run has not taken in."""
+        left, run.steering = run.steering, []
+        for row, first, dedup in left:
+            made = self.add(row, self.streams[row.session_id], "queued")
+            self.leave(made, first, checks.SET_FREE)
+            if dedup:
+                run.dedups.remove(dedup)
+                self.name(made, dedup)
 
     def take(self, stream: Stream, run: Run, owner: str, ttl: float) -> Fence:
         """Give the session's fence to an owner and number what has arrived for the run."""
@@ -211,7 +202,8 @@ class Tables:
         if run.arrivals:
             taken, run.arrivals = run.arrivals, []
             self.number(stream, run, taken)
-            stream.inputs = [one for one in stream.inputs if one != run_id]
+            for line in stream.lines:
+                line[:] = [one for one in line if one != run_id]
         if run.wake_at is not None:
             run.wake_at = None
             self.waking.pop(run_id, None)
@@ -220,7 +212,7 @@ class Tables:
 
     def number(self, stream: Stream, run: Run, records: Sequence[Record]) -> list[Record]:
         """Give arrivals their places in the stream."""
-        if not run.arrivals:
+        if not run.arrivals and not run.steering:
             self.arrived.pop(run.row.run_id, None)
         placed = [checks.numbered(one, len(stream.records) + n, run.row.session_id) for n, one in enumerate(records, 1)]
         for record in placed:
@@ -260,6 +252,8 @@ class Tables:
             waits.pop(row.run_id, None)
         if row.status != status:
             run.row = with_status(row, status, row.created_at)
+        if run.steering and status in ENDED:
+            self.set_free(run)
 
     def keep_action(self, root: Root, action: PendingAction) -> None:
         """Keep an action under its root session."""
@@ -312,9 +306,9 @@ class Tables:
         return audit
 
     def waiting_arrivals(self, run_id: str) -> int:
-        """How many decisions and wishes wait to be numbered."""
+        """How many decisions, wishes and inputs that steer wait to be numbered."""
         run = self.runs.get(run_id)
-        return sum(one.kind != "input" for one in run.arrivals) if run else 0
+        return sum(one.kind != "input" for one in run.arrivals) + len(run.steering) if run else 0
 
     def is_wish(self, run_id: str, root: Root) -> bool:
         """Whether somebody wishes to cancel this run, and it is the one that the root's holder drives, or its child."""
@@ -323,13 +317,17 @@ class Tables:
         mine = run_id == root.driver or run.row.session_id != root.session_id
         return stream.root is root and mine and any(one.kind == "status" for one in run.arrivals)
 
+    def called(self) -> list[str]:
+        """Runs for which something has arrived; an input that steers does not call one that a halt has parked."""
+        return [one for one in self.arrived if self.runs[one].arrivals or one not in self.parked]
+
     def is_due(self, run: Run, now: float) -> bool:
         """Whether somebody may drive this run now and should."""
         row = run.row
         stream = self.streams[row.session_id]
         if row.status in ENDED or not stream.root.is_free(now):
             return False
-        if row.run_id in stream.inputs and stream.inputs[0] != row.run_id:
+        if row.run_id in stream.line and stream.line[0] != row.run_id:
             return False
         return row.parent_id is None or not self.is_parents(run, now)
 
@@ -344,6 +342,8 @@ class Tables:
         if run.row.status not in ENDED or root.session_id != run.row.run_id:
             return
         if any(self.actions[one].state in ("open", "approved") for one in root.actions):
+            return
+        if self.streams[root.session_id].line:
             return
         self.finished[root.session_id] = None
         if len(self.finished) > KEPT:

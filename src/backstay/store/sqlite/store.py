@@ -22,8 +22,8 @@ from backstay.core.messages import Artifact, Json, ToolResult
 from backstay.store import checks, codec
 from backstay.store.access import dedup_key, may_see, owner_of
 from backstay.store.protocol import NO_STATUSES
-from backstay.store.records import AuditRow, Fence, Record, RunRow, Snapshot, SpanRow
-from backstay.store.sqlite import effects, queries, streams
+from backstay.store.records import AuditRow, Fence, OnBusy, Record, RunRow, Snapshot, SpanRow
+from backstay.store.sqlite import creating, effects, queries, streams
 from backstay.store.sqlite import files as bytes_
 from backstay.store.sqlite.opening import connect, meaning, prepare
 from backstay.store.sqlite.rows import (
@@ -50,7 +50,7 @@ class SQLiteStore:
     """A `RunStore` in one file, for any number of processes on one machine. Not for network file systems.
 
     A write is durable when its call returns. Reads are done where they are asked, since they cost less than a change of
-    threads. A call that is cancelled while its write is under way may have written.
+    threads. A call that is cancelled while its write is under way ends when that is done, and has written.
 
     Args:
         path: the file; made if it is not there, with its key beside it (`key`, mode 0600).
@@ -92,19 +92,26 @@ class SQLiteStore:
         return self._writer.transactions
 
     async def create(
-        self, run: RunRow, first: Record, *, dedup: str | None = None, claim: tuple[str, float] | None = None
+        self,
+        run: RunRow,
+        first: Record,
+        *,
+        dedup: str | None = None,
+        claim: tuple[str, float] | None = None,
+        on_busy: OnBusy = "queue",
     ) -> tuple[RunRow, Fence | None]:
         """See `RunStore.create`. A run id that exists already counts as the same creation once more."""
         checks.named(run.run_id, run.session_id, run.root_id, dedup or "")
         now = self._clock()
         job = partial(
-            streams.create,
+            creating.create,
             run=row_of_run(run, now),
             first=row_of_record(first),
             principal=run.principal,
             dedup=dedup_key(run.principal, dedup) if dedup else None,
             claim=claim,
             now=now,
+            on_busy=on_busy,
         )
         row, fence = await self._writer.run(job)
         return run_of(row, run.principal if row[0] == run.run_id else None), fence
@@ -144,6 +151,16 @@ class SQLiteStore:
         """See `RunStore.arrivals`."""
         rows = await self._writer.run(lambda db: streams.arrivals(db, fence, run_id))
         return [record_of(row) for row in rows]
+
+    async def next_input(self, fence: Fence, run_id: str) -> Record | None:
+        """See `RunStore.next_input`."""
+        row = await self._writer.run(lambda db: streams.next_input(db, fence, run_id))
+        return None if row is None else record_of(row)
+
+    async def arrived(self, run_id: str) -> int:
+        """See `RunStore.arrived`."""
+        with self._read() as db:
+            return streams.count_arrivals(db, [run_id])
 
     async def append(
         self,

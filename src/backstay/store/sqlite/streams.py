@@ -1,4 +1,4 @@
-"""Jobs on sessions: creating and claiming runs, numbering arrivals, writing records, giving back, forgetting."""
+"""Jobs on sessions: claiming runs, numbering arrivals, writing records, giving back, forgetting."""
 
 from __future__ import annotations
 
@@ -6,36 +6,38 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from backstay.core.context import Principal
 from backstay.store import checks
-from backstay.store.access import Owner, check_opens, may_continue, owner_of
+from backstay.store.access import Owner
 from backstay.store.owners import is_gone
 from backstay.store.records import ENDED, Fence, RunRow
 from backstay.store.sqlite.rows import ARRIVAL, RECORD, RUN, Row, run_of
 
-_OPEN = """INSERT OR IGNORE INTO sessions (session_id, root_id, seq, owner, driver, until, epoch, tenant, person)
-    VALUES (?, ?, 1, ?, ?, ?, 1, ?, ?)"""
-_SESSION = "INSERT OR IGNORE INTO sessions (session_id, root_id, tenant, person) VALUES (?, ?, ?, ?)"
 _OWNER = """SELECT tenant, person FROM sessions WHERE session_id = :session AND tenant IS NOT NULL
     UNION ALL SELECT tenant, person FROM (SELECT tenant, person FROM runs WHERE session_id = :session
         AND EXISTS (SELECT 1 FROM sessions WHERE session_id = :session AND tenant IS NULL)
         ORDER BY created_at, run_id LIMIT 1)"""
 _LEASE = "SELECT owner, epoch, until FROM sessions WHERE session_id = ?"
 _HELD = "SELECT 1 FROM sessions WHERE session_id = ? AND owner = ? AND epoch = ?"
-_RUN = f"SELECT {RUN} FROM runs WHERE run_id = ?"
-_RUN_BY_DEDUP = f"SELECT {RUN} FROM runs WHERE run_id = (SELECT run_id FROM dedups WHERE dedup = ?)"
-_WAITING = f"""SELECT {RUN} FROM runs WHERE session_id = ? AND status IN ('waiting', 'needs_narrowing')
-    ORDER BY created_at DESC, run_id DESC"""
-_ADD_RUN = f"INSERT INTO runs ({RUN}, tenant, person) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_DEDUP = "INSERT INTO dedups (dedup, run_id) VALUES (?, ?)"
-_ADD_RECORD = f"INSERT INTO records ({RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ADD_ARRIVAL = f"INSERT INTO arrivals ({ARRIVAL}, root_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+RUN_BY_ID = f"SELECT {RUN} FROM runs WHERE run_id = ?"
+ADD_RECORD = f"INSERT INTO records ({RECORD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_ARRIVAL = f"INSERT INTO arrivals ({ARRIVAL}, root_id, ahead) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _OVER = ", ".join(repr(one) for one in sorted(ENDED))
 _OURS = f"""(run_id = :run OR (session_id = :session AND kind = 'decided' AND run_id IN (
     SELECT run_id FROM runs WHERE session_id = :session AND status IN ({_OVER}))))"""
 _ARRIVED = f"SELECT {ARRIVAL} FROM arrivals WHERE {_OURS} ORDER BY id"
 _ARRIVED_LATER = f"SELECT {ARRIVAL} FROM arrivals WHERE run_id = ? AND kind <> 'input' ORDER BY id"
-_QUEUED = "SELECT run_id FROM arrivals WHERE session_id = ? AND kind = 'input' ORDER BY id"
+QUEUED = "SELECT run_id FROM arrivals WHERE session_id = ? AND kind = 'input' ORDER BY ahead DESC, id"
+_STEERING = f"""SELECT {ARRIVAL} FROM arrivals WHERE run_id IN (SELECT run_id FROM steering WHERE into_run = ?)
+    ORDER BY id LIMIT 1"""
+_STEERS = "SELECT count(*) FROM steering WHERE into_run = ?"
+_SET_FREE = (
+    f"INSERT INTO runs ({RUN}, tenant, person) SELECT {RUN}, tenant, person FROM steering WHERE into_run = :run",
+    f"""UPDATE arrivals SET kind = 'input', ahead = {checks.SET_FREE}
+        WHERE run_id IN (SELECT run_id FROM steering WHERE into_run = :run)""",
+    """UPDATE dedups SET run_id = (SELECT s.run_id FROM steering s WHERE s.dedup = dedups.dedup)
+        WHERE dedup IN (SELECT dedup FROM steering WHERE into_run = :run)""",
+    "DELETE FROM steering WHERE into_run = :run",
+)
 _TAKE = """UPDATE sessions SET owner = ?, driver = ?, until = ?, epoch = epoch + 1 WHERE session_id = ?
     RETURNING epoch"""
 _PLACE = "UPDATE sessions SET seq = seq + ? WHERE session_id = ? RETURNING seq"
@@ -52,6 +54,7 @@ WITH named (run_id) AS (
     SELECT run_id FROM arrivals WHERE kind <> 'input'
     UNION SELECT a.run_id FROM arrivals a JOIN runs r ON r.run_id = a.run_id
         WHERE a.kind = 'input' AND r.parent_id IS NULL
+    UNION SELECT r.run_id FROM steering t JOIN runs r ON r.run_id = t.into_run WHERE r.parked IS NULL
     UNION SELECT run_id FROM runs WHERE status = 'running' AND status <> 'done' AND parent_id IS NULL
     UNION SELECT run_id FROM runs WHERE wake_at <= :now
     UNION SELECT run_id FROM runs
@@ -62,7 +65,8 @@ WHERE r.status NOT IN ({_OVER})
     AND (s.owner IS NULL OR s.until <= :now OR is_gone(s.owner))
     AND NOT EXISTS (
         SELECT 1 FROM arrivals mine JOIN arrivals other ON other.session_id = mine.session_id AND other.kind = 'input'
-        WHERE mine.run_id = r.run_id AND mine.kind = 'input' AND other.id < mine.id AND other.run_id <> mine.run_id)
+        WHERE mine.run_id = r.run_id AND mine.kind = 'input' AND other.run_id <> mine.run_id
+            AND (other.ahead > mine.ahead OR (other.ahead = mine.ahead AND other.id < mine.id)))
 ORDER BY r.created_at, r.run_id LIMIT :limit"""
 
 _FAMILY = """SELECT :root UNION SELECT session_id FROM sessions WHERE root_id = :root AND session_id <> root_id"""
@@ -75,6 +79,7 @@ _FORGET = (
     f"DELETE FROM records WHERE session_id IN ({_FAMILY})",
     f"DELETE FROM spans WHERE session_id IN ({_FAMILY})",
     "DELETE FROM arrivals WHERE root_id = :root",
+    "DELETE FROM steering WHERE root_id = :root",
     "DELETE FROM actions WHERE root_id = :root",
     "DELETE FROM effects WHERE session_id = :root",
     "DELETE FROM ledger WHERE session_id = :root",
@@ -90,7 +95,7 @@ def hold(db: sqlite3.Connection, fence: Fence) -> None:
 
 def run_row(db: sqlite3.Connection, run_id: str) -> Row:
     """A run's columns, or NotFoundError."""
-    row: Row | None = db.execute(_RUN, (run_id,)).fetchone()
+    row: Row | None = db.execute(RUN_BY_ID, (run_id,)).fetchone()
     if row is None:
         raise checks.no_run(run_id)
     return row
@@ -102,82 +107,20 @@ def owner_of_session(db: sqlite3.Connection, session_id: str) -> Owner:
     return row
 
 
-def create(
-    db: sqlite3.Connection,
-    run: Row,
-    first: Row,
-    principal: Principal,
-    dedup: str | None,
-    claim: tuple[str, float] | None,
-    now: float,
-) -> tuple[Row, Fence | None]:
-    """`RunStore.create`: the run's columns as they are now, and the fence."""
-    run_id, session_id, root_id = run[:3]
-    known = dedup and db.execute(_RUN_BY_DEDUP, (dedup,)).fetchone()
-    known = known or db.execute(_RUN, (run_id,)).fetchone()
-    if known:
-        check_opens(principal, known[1], owner_of(run_of(known).principal))
-        return known, None
-    if claim is not None and session_id == root_id:
-        owner, ttl = claim
-        opened = db.execute(_OPEN, (root_id, root_id, owner, run_id, now + ttl, principal.tenant, principal.id))
-        if opened.rowcount == 1:
-            return _first_run(db, run, first, dedup), Fence(root_id=root_id, owner=owner, epoch=1)
-    check_opens(principal, session_id, owner_of_session(db, session_id))
-    return _another_run(db, run, first, principal, dedup, claim, now)
-
-
-def _first_run(db: sqlite3.Connection, run: Row, first: Row, dedup: str | None) -> Row:
-    """The common case, in as few statements as can be: a session that was not there."""
-    run_id, session_id = run[:2]
-    db.execute(_ADD_RUN, (*_running(run), *run[10:]))
-    db.execute(_ADD_RECORD, (session_id, 1, run_id, *first[3:]))
-    if dedup:
-        db.execute(_DEDUP, (dedup, run_id))
-    return _running(run)
-
-
-def _another_run(
-    db: sqlite3.Connection,
-    run: Row,
-    first: Row,
-    principal: Principal,
-    dedup: str | None,
-    claim: tuple[str, float] | None,
-    now: float,
-) -> tuple[Row, Fence | None]:
-    session_id, root_id = run[1:3]
-    for one in {session_id, root_id}:
-        db.execute(_SESSION, (one, root_id, principal.tenant, principal.id))
-    waiting = db.execute(_WAITING, (session_id,)).fetchall()
-    target = next((one for one in waiting if may_continue(principal, run_of(one).principal)), None)
-    if target is None:
-        db.execute(_ADD_RUN, run)
-        target = run[:10]
-    if dedup:
-        db.execute(_DEDUP, (dedup, target[0]))
-    is_queued = db.execute(_QUEUED, (session_id,)).fetchone() is not None
-    first = (session_id, first[1], target[0], *first[3:])
-    if claim is None or is_queued or not _is_free(db, root_id, now):
-        leave(db, first, root_id)
-        return target, None
-    fence = take(db, target, *claim, now)
-    _place(db, session_id, [first])
-    return _running(target), fence
-
-
-def _running(run: Row) -> Row:
+def running(run: Row) -> Row:
+    """A run's columns once it is driven."""
     return (*run[:8], "running", run[9])
 
 
-def _is_free(db: sqlite3.Connection, root_id: str, now: float) -> bool:
+def is_free(db: sqlite3.Connection, root_id: str, now: float) -> bool:
+    """Whether nobody alive holds a session."""
     owner, _, until = db.execute(_LEASE, (root_id,)).fetchone()
     return owner is None or until <= now or is_gone(owner)
 
 
-def leave(db: sqlite3.Connection, record: Row, root_id: str) -> None:
+def leave(db: sqlite3.Connection, record: Row, root_id: str, ahead: int = checks.IN_LINE) -> None:
     """Leave an arrival for whoever drives the run."""
-    db.execute(_ADD_ARRIVAL, (record[0], *record[2:], root_id))
+    db.execute(_ADD_ARRIVAL, (record[0], *record[2:], root_id, ahead))
 
 
 def take(db: sqlite3.Connection, run: Row, owner: str, ttl: float, now: float) -> Fence:
@@ -200,13 +143,14 @@ def _start(db: sqlite3.Connection, run: Row) -> None:
 
 def number(db: sqlite3.Connection, session_id: str, arrived: Sequence[Row]) -> list[Row]:
     """Give arrivals their places in the stream; their columns are those of records now."""
-    return _place(db, session_id, [(session_id, 0, *row[1:]) for row in arrived]) if arrived else []
+    return place(db, session_id, [(session_id, 0, *row[1:]) for row in arrived]) if arrived else []
 
 
-def _place(db: sqlite3.Connection, session_id: str, rows: Sequence[Row]) -> list[Row]:
+def place(db: sqlite3.Connection, session_id: str, rows: Sequence[Row]) -> list[Row]:
+    """Put records at the end of a session."""
     (last,) = db.execute(_PLACE, (len(rows), session_id)).fetchone()
     placed = [(session_id, last - len(rows) + n, *row[2:]) for n, row in enumerate(rows, 1)]
-    db.executemany(_ADD_RECORD, placed)
+    db.executemany(ADD_RECORD, placed)
     return placed
 
 
@@ -214,17 +158,17 @@ def claim(db: sqlite3.Connection, run_id: str, owner: str, ttl: float, now: floa
     """`RunStore.claim`."""
     run = run_row(db, run_id)
     session_id, root_id, parent_id, status = run[1], run[2], run[3], run[8]
-    queued = [one for (one,) in db.execute(_QUEUED, (session_id,))]
+    queued = [one for (one,) in db.execute(QUEUED, (session_id,))]
     if status in ENDED or (run_id in queued and queued[0] != run_id):
         return None
-    if _is_free(db, root_id, now):
-        return take(db, run, owner, ttl, now), _running(run)
+    if is_free(db, root_id, now):
+        return take(db, run, owner, ttl, now), running(run)
     holder, epoch, until = db.execute(_LEASE, (root_id,)).fetchone()
     if parent_id is None or holder != owner:
         return None
     db.execute("UPDATE sessions SET until = ? WHERE session_id = ?", (max(until, now + ttl), root_id))
     _start(db, run)
-    return Fence(root_id=root_id, owner=owner, epoch=epoch), _running(run)
+    return Fence(root_id=root_id, owner=owner, epoch=epoch), running(run)
 
 
 def renew(db: sqlite3.Connection, fence: Fence, until: float) -> Literal["held", "cancel", "lost"]:
@@ -247,6 +191,24 @@ def arrivals(db: sqlite3.Connection, fence: Fence, run_id: str) -> list[Row]:
     return placed
 
 
+def next_input(db: sqlite3.Connection, fence: Fence, run_id: str) -> Row | None:
+    """`RunStore.next_input`."""
+    hold(db, fence)
+    row: Row | None = db.execute(_STEERING, (run_id,)).fetchone()
+    if row is None:
+        return None
+    for table in ("arrivals", "steering"):
+        db.execute(f"DELETE FROM {table} WHERE run_id = ?", (row[1],))
+    return place(db, row[0], [(row[0], 0, run_id, "input", *row[3:])])[0]
+
+
+def set_free(db: sqlite3.Connection, run_id: str) -> None:
+    """Make runs of the inputs that an ended run has not taken in."""
+    if db.execute(_STEERS, (run_id,)).fetchone()[0]:
+        for statement in _SET_FREE:
+            db.execute(statement, {"run": run_id})
+
+
 def write(db: sqlite3.Connection, fence: Fence, rows: Sequence[Row], tails: Mapping[tuple[str, int], int]) -> None:
     """Write numbered records; FencedError if they leave a gap. `tails`: session and seq of a snapshot → its tail."""
     by_session: dict[str, list[Row]] = {}
@@ -258,7 +220,7 @@ def write(db: sqlite3.Connection, fence: Fence, rows: Sequence[Row], tails: Mapp
         moved = db.execute(_FOLLOW, (last, session_id, fence.root_id, first - 1)).rowcount
         if moved != 1 or not is_whole:
             raise checks.gap(session_id, first)
-    db.executemany(_ADD_RECORD, rows)
+    db.executemany(ADD_RECORD, rows)
     point(db, tails)
 
 
@@ -267,11 +229,13 @@ def set_statuses(db: sqlite3.Connection, statuses: Mapping[str, str]) -> None:
     for run_id, status in statuses.items():
         if db.execute(_STATUS, (status, run_id)).rowcount != 1:
             raise checks.no_run(run_id)
+        if status in ENDED:
+            set_free(db, run_id)
 
 
 def count_arrivals(db: sqlite3.Connection, run_ids: Sequence[str]) -> int:
-    """How many decisions and wishes of these runs wait to be numbered."""
-    return sum(db.execute(_LATER, (run_id,)).fetchone()[0] for run_id in run_ids)
+    """How many decisions, wishes and inputs that steer these runs wait to be numbered."""
+    return sum(db.execute(one, (run_id,)).fetchone()[0] for run_id in run_ids for one in (_LATER, _STEERS))
 
 
 def give_back(
@@ -284,6 +248,8 @@ def give_back(
     if changed.rowcount != 1:
         raise checks.no_run(run_id)
     db.execute("UPDATE sessions SET owner = NULL WHERE session_id = ? AND driver = ?", (fence.root_id, run_id))
+    if status in ENDED:
+        set_free(db, run_id)
 
 
 def due(db: sqlite3.Connection, now: float, limit: int) -> list[str]:

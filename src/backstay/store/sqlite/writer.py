@@ -95,12 +95,19 @@ class Writer:
         self._thread.start()
 
     async def run(self, job: Job[T], *, lazy: bool = False) -> T:
-        """Do a job in a transaction and return its answer once it is durable (`lazy`: once it is written)."""
+        """Do a job in a transaction and return its answer once it is durable (`lazy`: once it is written).
+
+        A caller that is cancelled is told so when the job is done: what it then reads is what there is.
+        """
         if self._is_closed:
             raise StoreError("this store is closed; open another one", code="store.closed")
         order = _Order(job, lazy)
         self._orders.put(order)
-        return await order.future
+        try:
+            return await asyncio.shield(order.future)
+        except asyncio.CancelledError:
+            await _end_of(order.future)
+            raise
 
     async def close(self) -> None:
         """Do what is queued, then end the thread."""
@@ -162,6 +169,12 @@ class Writer:
         db.execute("COMMIT")
         if db is self._durable:
             self.transactions += 1
+
+
+async def _end_of(future: asyncio.Future[Any]) -> None:
+    while not future.done():
+        with contextlib.suppress(asyncio.CancelledError):  # the caller raises the one that it has caught
+            await asyncio.wait([future])
 
 
 def _apart(db: sqlite3.Connection, order: _Order[Any]) -> None:
