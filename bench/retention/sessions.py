@@ -56,7 +56,6 @@ class Session:
         return {
             "language": self.language,
             "rules": [one.words for one in self.rules],
-            "kinds": [one.kind.name for one in self.rules],
             "turns": turns,
         }
 

@@ -74,7 +74,7 @@ def test_a_path_and_a_url_have_at_most_4096_characters() -> None:
 def test_a_name_is_the_same_in_both_forms_of_its_letters_and_one_like_it_is_in_doubt() -> None:
     assert why(under("/srv/caf\u00e9"), "/srv/cafe\u0301/x") == "holds"
     assert why(under("/srv/cafe\u0301"), "/srv/caf\u00e9/x") == "holds"
-    assert why(under("/srv/file"), "/srv/\ufb01le") == "the value differs in letter case alone"
+    assert why(under("/srv/file2"), "/srv/\uff46ile\u00b2") == "the value differs in letter case alone"
     assert why(under("/srv/STRASSE"), "/srv/straße/x") == "the value differs in letter case alone"
 
 

@@ -243,7 +243,12 @@ def test_a_value_of_several_words_is_found_from_token_to_token() -> None:
 
 
 def test_a_quotation_ends_with_its_own_mark_or_before_it() -> None:
-    quoted = ("say 'Friday suits me.' to her", "say ‘Friday suits me.’", 'say "Friday suits me."', "say 'Friday suits me.'.")
+    quoted = (
+        "say 'Friday suits me.' to her",
+        "say ‘Friday suits me.’",
+        'say "Friday suits me."',
+        "say 'Friday suits me.'.",
+    )
     for text in quoted:
         assert found(text, "Friday suits me.") == "Friday suits me."
         assert found(text, "Friday suits me") == "Friday suits me"

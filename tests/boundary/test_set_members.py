@@ -43,6 +43,25 @@ def test_truth_is_a_member_of_its_own() -> None:
     assert not is_member(True, 1)
 
 
+@pytest.mark.parametrize(
+    ("value", "member", "same"),
+    [
+        (10**30 + 1, 10**30 + 2, False),
+        (10**30, 10**30, True),
+        ("1" * 30 + ".50", "1" * 30 + ".5", False),  # texts, which are compared as such
+        (0.5, 0.50, True),
+        (1e3, 1000, True),
+        (1e3, "1000", True),
+        (-0.0, 0, True),
+        (100, 10, False),
+        (1e-30, 0, False),
+    ],
+)
+def test_numbers_are_the_same_member_to_the_last_digit(value: Any, member: Any, same: bool) -> None:
+    assert is_member(value, member) is same
+    assert is_member(member, value) is same
+
+
 def test_a_refused_text_with_an_invisible_character_is_refused_as_it_stands() -> None:
     check = {"op": "not_in", "values": ["ab\u200bc"]}
     assert evaluate(check, [Bound("to", "", "ab\u200bc")], AT) != ()

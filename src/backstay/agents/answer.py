@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from backstay.agents.definition import Definition
-from backstay.agents.state import RunState
+from backstay.agents.run_state import RunState
 from backstay.core.errors import OutputError
 from backstay.core.logs import logger
 

@@ -27,7 +27,8 @@ from backstay.agents.own_tools.questions import Questions
 from backstay.agents.purse import Purse
 from backstay.agents.remember import Written, keep, proposed, proposer, written
 from backstay.agents.result import ResultStatus, RunResult
-from backstay.agents.state import CANCELLED, RunState, SessionState
+from backstay.agents.run_state import CANCELLED, RunState
+from backstay.agents.state import SessionState
 from backstay.agents.step.safety import unsafe
 from backstay.agents.work import Ending, Work
 from backstay.boundary.actions import Decision, PendingAction

@@ -10,7 +10,7 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 
-from backstay.agents.state import CANCELLED
+from backstay.agents.run_state import CANCELLED
 from backstay.agents.work import Ending
 from backstay.core.errors import StoreError
 from backstay.core.logs import logger

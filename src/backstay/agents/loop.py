@@ -15,7 +15,7 @@ from backstay.agents.offer import Offer, why_no_end
 from backstay.agents.output import MOST
 from backstay.agents.prompts import NOTHING
 from backstay.agents.result import ResultStatus
-from backstay.agents.state import CANCELLED, RunState
+from backstay.agents.run_state import CANCELLED, RunState
 from backstay.agents.step.batch import run_calls
 from backstay.agents.step.halting import parked
 from backstay.agents.step.limits import calls_over, hold_budget, limit_reached, warning

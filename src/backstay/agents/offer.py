@@ -16,7 +16,8 @@ from backstay.agents.own_tools.plan import unoffered
 from backstay.agents.own_tools.questions import ASK_USER
 from backstay.agents.requirements import Combined, Ruled, StepView, combine, rules_of
 from backstay.agents.requirements.targets import known_targets
-from backstay.agents.state import RunState, SessionState
+from backstay.agents.run_state import RunState
+from backstay.agents.state import SessionState
 from backstay.core.canon import EMPTY
 from backstay.core.errors import OutputError
 from backstay.core.messages import Args, Label, ModelReply, ToolCall

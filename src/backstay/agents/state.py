@@ -7,11 +7,12 @@ Source: DESIGN 2, 8.3, 8.10.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import cast
 
 from backstay.agents.output import FINAL, answer_text
+from backstay.agents.run_state import CANCELLED, RunState, run_from, used_with
 from backstay.agents.tallies.insistence import counted
 from backstay.agents.tallies.repetition import follow, forget
 from backstay.agents.tallies.tally import after_action, after_reply, after_results, is_final
@@ -26,12 +27,9 @@ from backstay.core.messages import (
     Artifact,
     Label,
     Message,
-    ModelUse,
     Text,
-    ToolCall,
     ToolResult,
     ToolReturn,
-    Usage,
 )
 from backstay.memory.log import Log, Pointers
 from backstay.memory.log import counted as counted_tokens
@@ -50,7 +48,6 @@ from backstay.store.records import (
     Reply,
     Results,
     Retrieved,
-    RunCount,
     Snapshot,
     Status,
     Tally,
@@ -58,81 +55,6 @@ from backstay.store.records import (
 from backstay.tools.summary import shrink
 
 _HAPPENED = ("ran", "cached", "short_circuited")
-CANCELLED = "run.cancelled"
-"""The code of a run that was cancelled; a status `cancelled` without it is somebody's wish."""
-
-
-@dataclass(slots=True)
-class RunState:
-    """What is known of one run that has not ended."""
-
-    run_id: str
-    step: int = 0
-    slot: int = 0
-    calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-    cost_usd: Decimal | None = field(default_factory=lambda: Decimal(0))
-    active_seconds: float = 0.0
-    input: Input | None = None
-    input_seq: int = 0
-    since_step: int = 0
-    """The counters when its last input came: limits are per input."""
-    since_calls: int = 0
-    since_tokens: int = 0
-    since_usd: Decimal = Decimal(0)
-    since_seconds: float = 0.0
-    unanswered: tuple[ToolCall, ...] = ()
-    """Calls of the last reply whose results are not journalled yet."""
-    is_cut_off: bool = False
-    """Whether the last reply ended at the token limit: its calls never run."""
-    is_refused: bool = False
-    """Whether the model, or a filter of its provider, has refused: the run ends, and the reply's calls never run."""
-    is_due: bool = False
-    """Whether the model has something to answer."""
-    output: str | None = None
-    """Words of the last reply without calls."""
-    empty: int = 0
-    """Empty replies in a row."""
-    artifacts: tuple[Artifact, ...] = ()
-    """Files that its tools have made, each once."""
-    models: tuple[ModelUse, ...] = ()
-    """What it has used of each model, in the order in which they first answered."""
-    cancelled: str | None = None
-    """Why somebody wishes it cancelled."""
-    repetition: Repetition = field(default_factory=Repetition)
-    asked: int = 0
-    """Questions put to people since its last input."""
-    """What it has done again and again since its last input."""
-    tally: Tally = field(default_factory=Tally)
-    """What it has done since its last input, as requirements and the output type look at it."""
-    hidden: Usage = field(default_factory=Usage)
-    """Of summaries and of the working memory; part of `usage`."""
-
-    def count(self) -> RunCount:
-        """The counters, frozen."""
-        return RunCount(
-            run_id=self.run_id,
-            step=self.step,
-            slot=self.slot,
-            calls=self.calls,
-            usage=self.usage,
-            cost_usd=self.cost_usd,
-            active_seconds=self.active_seconds,
-            since_step=self.since_step,
-            since_calls=self.since_calls,
-            since_tokens=self.since_tokens,
-            since_usd=self.since_usd,
-            since_seconds=self.since_seconds,
-            input=replace(self.input, history=()) if self.input else None,
-            is_due=self.is_due,
-            output=self.output,
-            repetition=self.repetition,
-            asked=self.asked,
-            tally=self.tally,
-            artifacts=self.artifacts,
-            models=self.models,
-            hidden=self.hidden,
-        )
 
 
 class SessionState:
@@ -375,7 +297,7 @@ class SessionState:
             run.usage += reply.usage
         known = run.cost_usd is not None and body.cost_usd is not None
         run.cost_usd = run.cost_usd + body.cost_usd if known else None  # type: ignore[operator]  # known says both are there
-        run.models = _used(run.models, body)
+        run.models = used_with(run.models, body)
         run.empty = 0 if reply.parts else run.empty + 1
         run.is_due = (not reply.parts or bool(calls) or bool(body.unmet)) and not run.is_refused
         if not calls and not run.is_refused and not body.unmet:
@@ -403,7 +325,7 @@ class SessionState:
 
     def _fold_memory(self, run: RunState, body: Memory) -> None:
         self.memory, self.remembered = body, len(self.messages)
-        _charge(run, body.asked)
+        run.charge(body.asked)
 
     def _show_retrieved(self, record: Record) -> None:
         body: Retrieved = record.body  # type: ignore[assignment]  # the table says so
@@ -421,7 +343,7 @@ class SessionState:
             self.narrowed += body.narrowed
             self.log.narrow(self.narrowed)
         self.has_refs = self.has_refs or self.log.has_trimmed
-        _charge(run, body.asked)
+        run.charge(body.asked)
 
     def _mark(self) -> LogMark:
         log = self.log
@@ -482,7 +404,7 @@ class SessionState:
         self.narrowed, self.memory, self.is_partial = mark.narrowed, body.memory, True
         self.retrieved = body.retrieved
         for count in body.runs:
-            self.runs[count.run_id] = _run_from(count)
+            self.runs[count.run_id] = run_from(count)
 
 
 def _as_read(body: Input) -> Message:
@@ -493,13 +415,6 @@ def _as_read(body: Input) -> Message:
     return replace(body.message, parts=(Text(text=body.task), *others))
 
 
-def _used(models: tuple[ModelUse, ...], body: Reply) -> tuple[ModelUse, ...]:
-    name, usage, cost = body.reply.model, body.reply.usage, body.cost_usd
-    if name not in [one.model for one in models]:
-        models += (ModelUse(model=name, requests=0, usage=Usage(), cost_usd=Decimal(0)),)
-    return tuple([one.more(usage, cost) if one.model == name else one for one in models])
-
-
 def shortened(result: ToolResult, most: int, ref: str) -> ToolResult:
     """A result as a trimmed unit shows it, to be recalled by the id of its call."""
     return shrink(result, most, ref=ref)
@@ -508,42 +423,6 @@ def shortened(result: ToolResult, most: int, ref: str) -> ToolResult:
 def _narrowed_by(action: PendingAction, message_id: str) -> Decision:
     return Decision(
         approve=True, by=f"message {message_id}", via="chat", at=action.asked_at, args_digest=action.args_digest
-    )
-
-
-def _charge(run: RunState, asked: ModelUse | None) -> None:
-    """Count a hidden request, apart and with the rest."""
-    if asked is None:
-        return
-    run.usage, run.hidden = run.usage + asked.usage, run.hidden + asked.usage
-    known = run.cost_usd is not None and asked.cost_usd is not None
-    run.cost_usd = run.cost_usd + asked.cost_usd if known else None  # type: ignore[operator]  # known says both are there
-    run.models += (asked,)
-
-
-def _run_from(count: RunCount) -> RunState:
-    return RunState(
-        run_id=count.run_id,
-        step=count.step,
-        slot=count.slot,
-        calls=count.calls,
-        usage=count.usage,
-        cost_usd=count.cost_usd,
-        active_seconds=count.active_seconds,
-        input=count.input,
-        is_due=count.is_due,
-        output=count.output,
-        repetition=count.repetition,
-        asked=count.asked,
-        tally=count.tally,
-        artifacts=count.artifacts,
-        models=count.models,
-        hidden=count.hidden,
-        since_step=count.since_step,
-        since_calls=count.since_calls,
-        since_tokens=count.since_tokens,
-        since_usd=count.since_usd,
-        since_seconds=count.since_seconds,
     )
 
 

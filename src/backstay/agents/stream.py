@@ -12,7 +12,7 @@ from typing import Any
 from backstay.agents.definition import Definition
 from backstay.agents.drive import live, told
 from backstay.agents.result import RunResult
-from backstay.agents.state import CANCELLED
+from backstay.agents.run_state import CANCELLED
 from backstay.core.errors import SetupError
 from backstay.core.events import Event, Listener, OutputPartial, RunStart
 from backstay.core.messages import PLAIN, Usage

@@ -13,7 +13,7 @@ from backstay.agents.journal import Journal
 from backstay.agents.offer import Offer, make_offer
 from backstay.agents.purse import Purse
 from backstay.agents.result import ResultStatus
-from backstay.agents.state import RunState
+from backstay.agents.run_state import RunState
 from backstay.boundary.judge import Presence
 from backstay.boundary.policy import DEFAULT_USD, Limits
 from backstay.core.canon import digest

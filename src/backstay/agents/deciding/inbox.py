@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from backstay.agents.state import RunState
+from backstay.agents.run_state import RunState
 from backstay.boundary.actions import PendingAction
 from backstay.core.messages import Json
 from backstay.store.records import RunRow

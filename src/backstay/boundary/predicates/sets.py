@@ -31,7 +31,13 @@ def key_of(value: Json) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     exact = number(value)
-    return None if exact is None else format(Decimal(exact).normalize(), "f")
+    return None if exact is None else _plain(f"{Decimal(exact):f}")
+
+
+def _plain(text: str) -> str:
+    """A number without the zeros that say nothing; as a text, since arithmetic would round it to 28 digits."""
+    plain = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if plain == "-0" else plain
 
 
 def _ready(check: Check) -> Test:

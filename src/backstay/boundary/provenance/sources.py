@@ -165,7 +165,7 @@ class TrustedText:
         claimed = {word for word in words if self._is_claimed(word)}
         for word in words - claimed:
             self._keep(word, place, before, "")
-        if not claimed and text not in words:
+        if text and not claimed and text not in words:
             self._keep(text, place, before, "")
 
     def _note_claims(self, args: Json) -> None:

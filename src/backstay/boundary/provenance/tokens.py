@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal
 
 from backstay.core.patterns import Pattern
 
@@ -140,7 +139,8 @@ def amount_key(text: str) -> str | None:
     if found is None or _THOUSANDS.fullmatch(text):
         return None
     plain = text.replace(",", "." if found.lastgroup == "comma" else "")
-    return f"\0{Decimal(plain).normalize():f}"
+    # No arithmetic: it would round, and take two account numbers of thirty digits for one.
+    return f"\0{plain.rstrip('0').rstrip('.') if '.' in plain else plain}"
 
 
 def is_same(found: str, value: str, exact: bool) -> bool:
