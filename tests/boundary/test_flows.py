@@ -141,6 +141,8 @@ class TestLeaks:
         sources = said("my pin is 4711, mail bob", SECRET)
         assert flow(sources, label=SECRET, to="bob").leaks == ()
         assert flow(sources, label=SECRET, to="eve").leaks == ("eve",)
+        sources.say("m2", "The shop opens at nine", FOREIGN, "user")
+        assert flow(sources, label=SECRET, to="bob", text="The shop opens at nine").leaks == ()
 
 
 def test_sink_values_are_told_in_the_order_of_their_paths() -> None:
