@@ -58,6 +58,7 @@ _WHOSE = {
     "rule": "a rule of the boundary",
     "schema": "a choice that the tool itself offers",
     "person": "a person who decided",
+    "memory": "what long-term memory holds of the user or the program",
 }
 
 

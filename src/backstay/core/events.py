@@ -252,7 +252,7 @@ class MemoryFold(Event):
     before: int
     after: int
     by: str
-    """`model`, or `rules` where there was none or it failed."""
+    """`model`, `rules` where there was none or it failed, `memory` where the agent's memory shows fewer turns."""
     notes: str
     """The whole summary now."""
     usage: Usage
