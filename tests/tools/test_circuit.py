@@ -187,18 +187,22 @@ async def test_wrong_arguments_and_cancelled_attempts_are_no_faults() -> None:
     assert (await bench.run(picky, {"kind": "input"})).code == "tool.circuit_open"
 
 
-async def test_each_answer_makes_room_for_one_more() -> None:
+async def test_each_answer_makes_room_for_one_more_and_those_who_came_first_get_it() -> None:
     starts = SlowStart()
-    assert [await starts.wait() for _ in range(START)] == [True] * START
+    for _ in range(START):
+        await starts.wait()
     later = [asyncio.ensure_future(starts.wait()) for _ in range(4)]
     await asyncio.sleep(0)
     starts.give_back(ok=True)  # frees its own place and makes another
+    barging = asyncio.ensure_future(starts.wait())
     await asyncio.sleep(0.01)
-    assert [one.done() for one in later] == [True, True, False, False]
+    assert [one.done() for one in (*later, barging)] == [True, True, False, False, False]
     starts.give_back(ok=None)
     await asyncio.sleep(0.01)
-    assert [one.done() for one in later] == [True, True, True, True], "nobody has taken the room that came free yet"
-    assert starts.room == START + 1
+    assert [one.done() for one in (*later, barging)] == [True, True, True, False, False]
+    assert (starts.room, starts.under_way) == (START + 1, START + 1)
+    for one in (*later, barging):
+        one.cancel()
 
 
 async def test_a_fault_halves_the_room_and_never_below_the_least() -> None:

@@ -46,9 +46,9 @@ class Circuit:
             ToolError: code `tool.circuit_open`, also where it opens while the attempt waits.
             CancelledError: when it is stopped while it waits.
         """
-        has_room = False
-        while not has_room and self.opened_at is None:
-            has_room = await self.starts.wait()
+        has_room = self.opened_at is None
+        if has_room:
+            await self.starts.wait()
         try:
             is_probe = self._enter(clock())
         except ToolError:
@@ -105,7 +105,7 @@ class Circuit:
             self.starts.start_anew()
         self.starts.give_back(ok=ok)
         if self.opened_at is not None:
-            self.starts.wake_all()
+            self.starts.let_go()
 
     def abandon(self, *, is_probe: bool = False) -> None:
         """The attempt did not reach the downstream, or was cancelled: it says nothing about it."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from contextlib import suppress
 from threading import Lock
 
 START = 64
@@ -34,16 +33,16 @@ class SlowStart:
         with self._lock:
             self.under_way += 1
 
-    async def wait(self) -> bool:
-        """Take room if there is any and nobody waits for it; else wait a turn, and say that it was not taken.
+    async def wait(self) -> None:
+        """Take room, in turn where there is none.
 
         Raises:
             CancelledError: when it is stopped from outside; its turn goes to the next.
         """
         with self._lock:
-            if self.under_way < self.room:
+            if self.under_way < self.room and not self._waiting:
                 self.under_way += 1
-                return True
+                return
             turn = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             patience = PATIENCE_SECONDS * len(self._waiting)
@@ -52,14 +51,15 @@ class SlowStart:
                 await turn
         except TimeoutError:
             with self._lock:
-                self._leave_queue(turn)
-                self.room += 1
+                if self._leaves(turn):
+                    self.room += 1
+                    self.under_way += 1
         except asyncio.CancelledError:
             with self._lock:
-                self._leave_queue(turn)
-                self._wake(self.room - self.under_way)
+                if not self._leaves(turn):
+                    self.under_way -= 1
+                self._hand_on(self.room - self.under_way)
             raise
-        return False
 
     def give_back(self, *, ok: bool | None) -> None:
         """An attempt is over: it was answered, it was a fault, or (None) it says nothing of the downstream."""
@@ -69,27 +69,35 @@ class SlowStart:
                 self.room += 1
             elif ok is False:
                 self.room = max(LEAST, self.room // 2)
-            self._wake(self.room - self.under_way)
+            self._hand_on(self.room - self.under_way)
 
     def start_anew(self) -> None:
         """Forget what it had shown: it comes back from an outage."""
         with self._lock:
             self.room = START
 
-    def wake_all(self) -> None:
-        """Let everybody who waits look again: there is nothing to wait for."""
+    def let_go(self) -> None:
+        """Let everybody who waits through: the circuit has opened and refuses them."""
         with self._lock:
-            self._wake(len(self._waiting))
+            self._hand_on(len(self._waiting))
 
-    def _leave_queue(self, turn: asyncio.Future[None]) -> None:
-        with suppress(ValueError):
+    def _leaves(self, turn: asyncio.Future[None]) -> bool:
+        """Take a turn out of the queue; False if it has been given its room already."""
+        try:
             self._waiting.remove(turn)
+        except ValueError:
+            return False
+        return True
 
-    def _wake(self, many: int) -> None:
+    def _hand_on(self, many: int) -> None:
+        """Give room to those who wait the longest; it is theirs from here on, whoever else comes."""
         for _ in range(min(many, len(self._waiting))):
             turn = self._waiting.popleft()
-            with suppress(RuntimeError):  # its loop has ended, and it with it
+            try:
                 turn.get_loop().call_soon_threadsafe(_begin, turn)
+            except RuntimeError:  # its loop has ended, and it with it
+                continue
+            self.under_way += 1
 
 
 def _begin(turn: asyncio.Future[None]) -> None:
