@@ -50,7 +50,8 @@ class Trial:
         """Fill in the row of a module."""
         path = str(PACKAGE / row.module)
         files = files_near(self._root, row.module)
-        if any(self._results.known(one.id, path, files) is None for one in chosen):
+        unknown = any(self._results.known(one.id, path, files) is None for one in chosen)
+        if unknown and time.monotonic() < self._until:
             for file in files:
                 self._watch(file)
             module = _Module(self._root, row.module, files, self._lines, self._enough)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from backstay import Agent, Boundary, FreeText, Recipient, RunContext, tool
+from backstay import Agent, Boundary, FreeText, Id, Recipient, RunContext, tool
 from backstay.core.messages import Label
 from backstay.models.scripted import ScriptedModel, call
 from backstay.store import MemoryStore
@@ -110,3 +110,37 @@ async def test_what_a_body_reads_through_another_tool_labels_its_own_result() ->
     assert digest_.label == Label(trusted=False)
     assert other.label == Label(), "what a sibling has read is no word of it"
     assert result.label == Label(trusted=False)
+
+
+async def test_what_goes_into_keyword_arguments_of_any_name_is_traced_like_every_destination() -> None:
+    booked: list[dict[str, str]] = []
+
+    @tool(risk="write")
+    async def book(copies: int = 1, **orders: Annotated[str, Id("order")]) -> str:
+        """Book orders. Use it when asked."""
+        booked.append(orders)
+        return "booked"
+
+    @tool(risk="write")
+    async def tag(**labels: str) -> str:
+        """Tag something. Use it when asked."""
+        booked.append(labels)
+        return "tagged"
+
+    @tool(risk="write")
+    async def note(**words: Annotated[str, FreeText()]) -> str:
+        """Keep words. Use it when asked."""
+        booked.append(words)
+        return "noted"
+
+    tools = [book, tag, note, inbox]
+    said = "Book order 1001 and tag it urgent"
+    lines = (call("book", first="1001"), call("tag", how="urgent"), "done")
+    done = await Agent(ScriptedModel(*lines), tools=tools).run(said)
+    assert (done.status, booked) == ("done", [{"first": "1001"}, {"how": "urgent"}])
+    booked.clear()
+    for invented in (call("book", first="6666"), call("tag", how="evil@x.org")):
+        waiting = await Agent(ScriptedModel(invented, "x"), tools=tools).run(said, session="s", store=MemoryStore())
+        assert (waiting.status, booked) == ("waiting", [])
+        assert waiting.pending[0].rules == ("provenance.destination",)
+    assert note.facts(None).sinks == frozenset()

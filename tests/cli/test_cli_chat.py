@@ -58,7 +58,7 @@ class Terminal:
 
     def end(self) -> int:
         """Wait for the end and return the exit code."""
-        code = self.process.wait(timeout=30)
+        code = self.process.wait(timeout=90)
         os.close(self._end)
         return code
 

@@ -30,6 +30,7 @@ from backstay.core.schema import (
     result_meanings,
     validate,
 )
+from backstay.core.schema.marks import ANY_KEY
 from backstay.tools import pipeline
 from backstay.tools.cache import Cache
 from backstay.tools.danger import danger_in
@@ -346,9 +347,11 @@ class Tool(ABC):
         properties = self._schema.get("properties", {})
         if not isinstance(properties, Mapping):
             return frozenset()
+        others = self._schema.get("additionalProperties")  # what goes into `**kwargs` names a destination like any text
+        named = {**properties, ANY_KEY: {"type": "string"} if others is True else others}
         return frozenset(
             name
-            for name, schema in properties.items()
+            for name, schema in named.items()
             if _holds_text(schema) and not self._meaning_of(name).startswith(_NOT_SINKS)
         )
 

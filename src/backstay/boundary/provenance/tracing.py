@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, TypeVar
 from backstay.boundary.provenance.tokens import addresses
 from backstay.core.context import Origin, ToolFacts
 from backstay.core.messages import Args, Json, Label
+from backstay.core.schema.marks import ANY_KEY
 
 
 class Sources(Protocol):
@@ -83,7 +84,7 @@ def trace(
     named: list[Origin] = []
     others: list[Leaf] = []
     for leaf in _leaves(args):
-        if _is_sink(leaf.name, tool.sinks):
+        if _is_sink(leaf, tool):
             named.append(_origin(leaf, tool, sources))
         elif leaf.is_text and not _is_traced(leaf, tool, sources):
             others.append(leaf)
@@ -127,13 +128,13 @@ def _leaks(
 
 def origins(args: Args, tool: ToolFacts, sources: Sources) -> tuple[Origin, ...]:
     """Where every destination of the call came from."""
-    found = [_origin(leaf, tool, sources) for leaf in _leaves(args) if _is_sink(leaf.name, tool.sinks)]
+    found = [_origin(leaf, tool, sources) for leaf in _leaves(args) if _is_sink(leaf, tool)]
     return tuple(sorted(found, key=_by_path))
 
 
 def sink_values(args: Args, tool: ToolFacts) -> Iterator[tuple[str, str]]:
     """Every value of the arguments that names a destination, with its dotted path."""
-    for leaf in sorted(leaf for leaf in _leaves(args) if _is_sink(leaf.name, tool.sinks)):
+    for leaf in sorted(leaf for leaf in _leaves(args) if _is_sink(leaf, tool)):
         yield leaf.path, leaf.text
 
 
@@ -144,7 +145,8 @@ def _by_path(origin: Origin) -> str:
 def _origin(leaf: Leaf, tool: ToolFacts, sources: Sources) -> Origin:
     if leaf.text in _of(tool.constants, leaf.name, _NONE):
         return Origin(path=leaf.path, value=leaf.text, message_id=None, span=None, trusted=True, source="schema")
-    mark, _, kind = _of(tool.meanings, leaf.name, "").partition(":")
+    known = ANY_KEY if ANY_KEY in tool.meanings and _is_extra(leaf.name, tool) else leaf.name
+    mark, _, kind = _of(tool.meanings, known, "").partition(":")
     return sources.origin(leaf.path, leaf.text, exact=mark == "id", kind=kind if mark == "id" else "")
 
 
@@ -174,8 +176,17 @@ def _of(facts: Mapping[str, T], name: str, missing: T) -> T:
     return missing
 
 
-def _is_sink(name: str, sinks: frozenset[str]) -> bool:
-    return name in sinks or ("." in name and any(name.startswith(f"{sink}.") for sink in sinks))
+def _is_sink(leaf: Leaf, tool: ToolFacts) -> bool:
+    name, sinks = leaf.name, tool.sinks
+    if name in sinks or ("." in name and any(name.startswith(f"{sink}.") for sink in sinks)):
+        return True
+    return ANY_KEY in sinks and leaf.is_text and _is_extra(name, tool)
+
+
+def _is_extra(name: str, tool: ToolFacts) -> bool:
+    """Whether the argument went into `**kwargs`: the declared ones all stand among the meanings, marked or not."""
+    root = name.partition(".")[0]
+    return all(one.partition(".")[0] != root for one in tool.meanings)
 
 
 def _leaves(args: Args) -> Iterator[Leaf]:
