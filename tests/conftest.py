@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from backstay.core import redaction
 from backstay.core.events import events
 from backstay.testing.fixtures import fake_clock, no_network, run_events
 from backstay.tools.circuit import circuits
@@ -17,8 +18,10 @@ os.environ.setdefault("ORDER_DESK_MODEL", "scripted")  # the examples' own brain
 
 
 @pytest.fixture(autouse=True)
-def _fresh_process() -> Iterator[None]:
-    """Each test starts with closed circuits, and leaves no listener on the process."""
+def _fresh_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test starts with closed circuits and forgets the credentials it registers; no listener stays behind."""
     circuits.reset()
+    monkeypatch.setattr(redaction, "_registered", redaction._registered)
+    monkeypatch.setattr(redaction, "_heads", redaction._heads)
     yield
     assert not events._subscriptions, "a test left a listener on the process"

@@ -99,6 +99,21 @@ async def test_an_approved_action_is_judged_as_it_was_carried_out(store: RunStor
     assert desk.refunds[0][1] == 90
 
 
+async def test_an_approval_that_went_stale_was_asked_again_or_refused_and_is_told_as_that(store: RunStore) -> None:
+    agent = agent_of(Desk(), propose("1001", "120.00"), "waiting", "ok", "ok", "ok")
+    first = await agent.run("refund 1001 120.00 EUR", store=store, session="s")
+    await agent.run("at most 50 EUR", store=store, session="s")  # only proposed: a break of it asks
+    asked = await agent.decide(first.pending[0], approve=True, by="bo", store=store)
+    assert asked is not None
+    again, rule = sorted(asked.pending, key=lambda one: one.kind)
+    assert told(await replayed(store, agent)) == [("refund", "ask", "ask"), ("refund", "ask", "ask")]
+    await agent.decide(rule, approve=True, by="local", store=store)  # confirmed: a break of it is refused
+    await agent.decide(again, approve=True, by="bo", store=store)
+    found = await replayed(store, agent)
+    assert told(found)[2:] == [("refund", "deny", "deny")]
+    assert all(one.is_same for one in found if one)
+
+
 async def test_sums_of_the_draft_count_from_the_first_recorded_call_over_all_sessions(store: RunStore) -> None:
     @tool(risk="write")
     def add_note(order_id: Annotated[str, Id("order")], text: Annotated[str, FreeText] = "") -> str:

@@ -232,8 +232,13 @@ class _Session:
         judged = self._judge(call, row, definition, record.at, action)
         happened = notice.state != "stale"
         self._spend(judged, ToolResult(ok=notice.ok, summary="", via="ran" if happened else "refused"))
-        then: Outcome = "allow" if happened else "deny"
+        then: Outcome = "allow" if happened else "ask" if self._is_asked_again(action) else "deny"
         yield replace(self._told(judged, then, "" if happened else "action.stale", row), is_decided=True)
+
+    def _is_asked_again(self, action: PendingAction) -> bool:
+        """Whether a stale approval led to a further question about the same call: it stands before the notice."""
+        calls = [one.call.id for one in self._state.open.values() if one.call is not None and one.id != action.id]
+        return action.call is not None and action.call.id in calls
 
     def _told(self, judged: _Judged, then: Outcome, code: str, row: RunRow) -> Rejudged:
         return Rejudged(
