@@ -4,65 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backstay import Agent, Boundary, Limits, Principal, SlidingMemory, SummarizeMemory, TokenMemory, tool
+from backstay import Agent, Principal, SlidingMemory, SummarizeMemory, TokenMemory
 from backstay.agents.drive import live
 from backstay.agents.state import SessionState
 from backstay.core.errors import MemoryConfigError, NotFoundError
-from backstay.core.events import Event, MemoryFold
+from backstay.core.events import MemoryFold
 from backstay.core.messages import Message, ModelRequest
 from backstay.memory import TokenHandlers, UnconstrainedMemory
 from backstay.memory.counting import message_tokens, request_tokens
 from backstay.memory.history import make_valid
 from backstay.memory.log import Log
-from backstay.models import FunctionModel, call
+from backstay.models import FunctionModel
 from backstay.models.model import ModelProfile
 from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
+from watched import Watched as WithAnyRoom
 
-LONG = Boundary(limits=Limits(steps=300, calls=300, tokens=10_000_000, usd=None))
 ROOMY = ModelProfile(family="x", window=100_000, keeps_notes=False)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
+class Watched(WithAnyRoom):
+    """With plenty of room."""
 
-
-@tool(risk="read")
-async def find_order(order_id: str) -> dict[str, str]:
-    """Look up one order. Use it when the user names an order."""
-    return {"order_id": order_id, "text": f"parcel of {order_id} " * 20}
-
-
-class Watched:
-    """An agent that looks an order up in every turn, with every request it makes and every event."""
-
-    def __init__(self, *, profile: ModelProfile = ROOMY, constraints: tuple[str, ...] = (), **more: Any) -> None:
-        self.requests: list[ModelRequest] = []
-        self.events: list[Event] = []
-        boundary = replace(LONG, constraints=constraints)
-        model = FunctionModel(self._reply, profile=profile)
-        self.agent: Agent[Any] = Agent(model, tools=[find_order], boundary=boundary, name="a", **more)
-        self.agent.on("*", self.events.append)
-
-    def _reply(self, request: ModelRequest, ctx: Any) -> Any:
-        if request.messages[0].id == "task":
-            return "- notes of the model"
-        self.requests.append(request)
-        return call("find_order", order_id=f"O-{len(self.requests)}") if ctx.step == 1 else "It is on its way."
-
-    async def turns(self, count: int, store: RunStore, session: str = "s") -> None:
-        for number in range(count):
-            result = await self.agent.run(f"turn {number}: where is it?", session=session, store=store)
-            assert result.status == "done", result.reason
+    def __init__(self, *, profile: ModelProfile = ROOMY, **more: Any) -> None:
+        super().__init__(profile=profile, size=20, **more)
 
 
 def history(request: ModelRequest) -> list[Message]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,6 @@ from backstay.memory.history import make_valid
 from backstay.models import ScriptedModel, call
 from backstay.models.model import ModelProfile
 from backstay.models.scripted import FunctionModel
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.store.records import Record, RunRow
 
@@ -33,12 +30,9 @@ ANN, BOB = Principal(id="ann", tenant="acme"), Principal(id="bob", tenant="acme"
 LOOKED: list[str] = []
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
     LOOKED.clear()
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="read")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -15,17 +14,8 @@ from backstay.agents import decide
 from backstay.core.errors import DecisionError, NotFoundError
 from backstay.core.messages import Label, ModelRequest
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 async def test_an_approved_refund_is_executed_once_from_the_stored_arguments(store: RunStore) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,6 @@ import pytest
 from backstay import Agent, Boundary, Deciders, PendingAction, Principal
 from backstay.core.errors import DecisionError, SetupError
 from backstay.models import ScriptedModel
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
 
@@ -21,13 +18,6 @@ ANN = Principal(id="ann", tenant="shop", kind="member")
 
 def staff(name: str, *roles: str, tenant: str = "shop", kind: Any = "operator") -> Principal:
     return Principal(id=name, tenant=tenant, kind=kind, roles=frozenset(roles))
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 def agent_of(desk: Desk, *deciders: Deciders, lines: tuple[Any, ...] = (propose(), "wait", "paid")) -> Agent[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +11,8 @@ from backstay import Agent, Principal, tool
 from backstay.boundary.halts import Halt
 from backstay.core.errors import ModelError
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 async def halt(store: RunStore, scope: Any, name: str = "") -> None:

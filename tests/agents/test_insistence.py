@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -14,19 +13,14 @@ from backstay.agents.tallies.insistence import counted
 from backstay.boundary import checks
 from backstay.core.messages import ToolResult, ToolReturn
 from backstay.models import ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 
 PAID: list[str] = []
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
     PAID.clear()
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="write", effect="once")

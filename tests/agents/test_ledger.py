@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -25,20 +24,12 @@ from backstay.core.errors import ToolError
 from backstay.core.messages import Message, ModelReply, Text, ToolCall, ToolResult, ToolReturn
 from backstay.models import ScriptedModel, call
 from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.store.records import Input, Record, Reply, Results, RunRow
 
 NOON = 1_781_524_800.0
 """15 June 2026, 12:00 UTC."""
 Euro = Annotated[Decimal, Money("EUR")]
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 class Bank:

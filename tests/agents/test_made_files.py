@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,19 +16,11 @@ from backstay.core.files import MAX_FILE_BYTES, File
 from backstay.core.messages import Artifact, Label, ModelRequest
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.tools import MemoryCache
 from desk import propose
 
 PNG = bytes(range(256))
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="read")

@@ -6,7 +6,7 @@ import asyncio
 import subprocess
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,6 @@ from backstay.testing.clock import FakeClock
 
 ANN = Principal(id="ann", tenant="acme", kind="customer")
 BOB = Principal(id="bob", tenant="acme", kind="customer")
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RunStore]:
-    made: RunStore = MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
-    yield made
-    await made.close()
 
 
 class Gate:

@@ -13,8 +13,6 @@ from backstay.core.errors import OutputError, SetupError
 from backstay.core.messages import ModelRequest
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.models.scripted import PROFILE
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 
 HELD = replace(PROFILE, schema_output=True)
@@ -165,13 +163,6 @@ async def test_an_answer_comes_when_the_requirements_let_the_run_end() -> None:
     result = await agent(Status, *lines, requirements=needs).run("go")
     assert result.output == Status(order="7", days=2)
     assert result.new_messages[2].returns[0].result.code == "requirement.refused"
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="high")

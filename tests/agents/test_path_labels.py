@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -12,7 +11,6 @@ from backstay import Agent, Boundary, FilePath, FreeText, Principal, tool
 from backstay.core.messages import Label
 from backstay.models import ScriptedModel, call
 from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 
 FILES: dict[str, str] = {}
@@ -21,12 +19,9 @@ Where = Annotated[str, FilePath()]
 FOREIGN = Label(trusted=False)
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
     FILES.clear()
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="read", untrusted=True)

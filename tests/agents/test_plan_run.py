@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -15,8 +14,6 @@ from backstay.core.errors import SetupError
 from backstay.core.messages import Label, ModelRequest, ToolResult, ToolReturn
 from backstay.models import ScriptedModel, call
 from backstay.models.scripted import FunctionModel
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.store.records import Record, Results
 
@@ -24,13 +21,10 @@ SENT: list[str] = []
 FAILS: list[Exception] = []
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+@pytest.fixture(autouse=True)
+def _nothing_done() -> None:
     SENT.clear()
     FAILS.clear()
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="write", effect="keyed", max_attempts=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -11,16 +10,7 @@ from backstay import Agent, Decision, PendingAction, Recipient, tool
 from backstay.boundary.answers import answer_problems, shape_problems
 from backstay.core.errors import DecisionError
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 def asking(*lines: Any, **more: Any) -> Agent[Any]:

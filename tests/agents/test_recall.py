@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +20,6 @@ from backstay.core.ids import new_id
 from backstay.core.messages import Label, ModelRequest, ToolResult
 from backstay.models import FunctionModel, ScriptedModel, call
 from backstay.models.scripted import PROFILE
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.store.records import Record, RunRow, Snapshot
 from backstay.tools.summary import weigh
@@ -133,13 +130,6 @@ def test_every_page_is_bounded_and_as_untrusted_as_the_whole(data: Any, max_toke
     shown = read(data, max_tokens, grep=grep)
     assert weigh(shown.summary) <= max_tokens
     assert shown.label == Label(trusted=False)
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="read", untrusted=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,16 +13,7 @@ from backstay.agents.judging import reconcile as reconciling
 from backstay.agents.result import RunResult
 from backstay.core.messages import ToolResult
 from backstay.models import ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 class Bank:

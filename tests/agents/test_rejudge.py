@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,18 +11,11 @@ from backstay import Agent, Boundary, Constraint, FreeText, Id, Principal, tool
 from backstay.agents.rejudge import Rejudged, rejudge
 from backstay.boundary import checks
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store import MemoryStore, SQLiteStore
+from backstay.store import MemoryStore
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
 
 ANN = Principal(id="ann", kind="customer")
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RunStore]:
-    made: RunStore = MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
-    yield made
-    await made.close()
 
 
 def agent_of(desk: Desk, *lines: Any, **boundary: Any) -> Agent[Any]:

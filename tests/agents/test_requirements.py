@@ -24,8 +24,6 @@ from backstay.agents.state import SessionState
 from backstay.core.errors import RequirementError
 from backstay.core.messages import ModelRequest
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.toolkit.think import ThinkTool
 
@@ -232,13 +230,6 @@ async def test_a_requirement_that_raises_ends_the_run_failed_with_its_name() -> 
     result = await Agent(ScriptedModel("x"), tools=TOOLS, requirements=[bad]).run("go")
     assert (result.status, result.code) == ("failed", "requirement.invalid")
     assert "ConditionalRequirement(look) raised ZeroDivisionError" in result.reason
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Any) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 async def test_a_person_is_asked_and_a_refusal_is_no_success(store: RunStore) -> None:

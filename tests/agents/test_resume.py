@@ -17,18 +17,10 @@ from backstay.agents.state import SessionState
 from backstay.core.errors import AppError, FencedError, SetupError
 from backstay.core.messages import ModelRequest
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store.memory import MemoryStore
 from backstay.store.open import open_store
 from backstay.store.owners import is_gone, new_owner
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 async def test_a_wish_to_cancel_ends_a_run_that_waits(store: RunStore) -> None:

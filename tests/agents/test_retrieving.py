@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -20,7 +19,6 @@ from backstay.memory.longterm import Found
 from backstay.memory.retrieved import picked, retrieved_text
 from backstay.models import FunctionModel, call
 from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from backstay.store.records import Retrieved
 
@@ -28,13 +26,6 @@ ANN = Principal(id="ann", kind="customer")
 BOB = Principal(id="bob", kind="customer")
 UNTRUSTED = Label(trusted=False)
 SENT: list[str] = []
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 @tool(risk="write", effect="keyed")

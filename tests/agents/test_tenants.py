@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
@@ -13,7 +11,6 @@ from backstay.boundary import checks
 from backstay.core.errors import NotFoundError, StoreError
 from backstay.core.files import File
 from backstay.models import ScriptedModel, call
-from backstay.store import MemoryStore, SQLiteStore
 from backstay.store.protocol import RunStore
 from backstay.tools import MemoryCache
 from desk import Desk, propose
@@ -23,13 +20,6 @@ BOB = Principal(id="bob", tenant="acme", kind="customer")
 OZ = Principal(id="oz", tenant="acme", kind="operator")
 ANN_OF_BOLT = Principal(id="ann", tenant="bolt", kind="operator")
 TRICKY = (Principal(id="x", tenant="a/b", kind="customer"), Principal(id="b/x", tenant="a", kind="customer"))
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RunStore]:
-    made: RunStore = MemoryStore() if request.param == "memory" else SQLiteStore(tmp_path / "store.db")
-    yield made
-    await made.close()
 
 
 def results(result: RunResult[Any]) -> list[Any]:

@@ -4,67 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backstay import Agent, Boundary, Limits, tool
+from backstay import Agent
 from backstay.agents import remember
 from backstay.agents.state import SessionState
 from backstay.agents.step import compact
 from backstay.core.errors import ModelError, SetupError
-from backstay.core.events import Event, MemoryFold, MemoryWritten, ModelStart, RunAnswer
+from backstay.core.events import MemoryFold, MemoryWritten, ModelStart, RunAnswer
 from backstay.core.messages import Label, ModelRequest, Usage
 from backstay.memory.counting import request_tokens
 from backstay.models import FunctionModel, call
 from backstay.models.model import ModelProfile
 from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
+from watched import LONG
+from watched import Watched as WithAnyRoom
 
 WINDOW = 4_000
 SMALL = ModelProfile(family="x", window=WINDOW, keeps_notes=False, price={"input": "1", "output": "1"})
 NOTED = replace(SMALL, keeps_notes=True)
-LONG = Boundary(limits=Limits(steps=300, calls=300, tokens=10_000_000, usd=None))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
+class Watched(WithAnyRoom):
+    """With little room."""
 
-
-@tool(risk="read")
-async def find_order(order_id: str) -> dict[str, str]:
-    """Look up one order. Use it when the user names an order."""
-    return {"order_id": order_id, "text": f"parcel of {order_id} " * 40}
-
-
-class Watched:
-    """An agent that looks an order up in every turn, with every request it makes and every event."""
-
-    def __init__(self, *, profile: ModelProfile = SMALL, constraints: tuple[str, ...] = (), **more: Any) -> None:
-        self.requests: list[ModelRequest] = []
-        self.events: list[Event] = []
-        model = FunctionModel(self._reply, profile=profile)
-        boundary = replace(LONG, constraints=constraints)
-        self.agent: Agent[Any] = Agent(model, tools=[find_order], boundary=boundary, name="a", **more)
-        self.agent.on("*", self.events.append)
-
-    def _reply(self, request: ModelRequest, ctx: Any) -> Any:
-        if request.messages[0].id == "task":
-            return "- notes of the model"
-        self.requests.append(request)
-        return call("find_order", order_id=f"O-{len(self.requests)}") if ctx.step == 1 else "It is on its way. " * 4
-
-    async def turns(self, count: int, store: RunStore, *, at: int = 1, stressed: str = "") -> None:
-        for number in range(count):
-            text = stressed if number == at and stressed else f"turn {number}: where is this one?"
-            result = await self.agent.run(text, session="s", store=store)
-            assert result.status == "done", result.reason
+    def __init__(self, *, profile: ModelProfile = SMALL, **more: Any) -> None:
+        super().__init__(profile=profile, **more)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,17 +12,8 @@ from backstay.boundary.checks import at_most
 from backstay.core.errors import DecisionError
 from backstay.core.messages import Message, Text, ToolCall
 from backstay.models import FunctionModel, ScriptedModel, call
-from backstay.store.memory import MemoryStore
-from backstay.store.open import open_store
 from backstay.store.protocol import RunStore
 from desk import Desk, propose
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
-    opened: RunStore = MemoryStore() if request.param == "memory" else open_store(tmp_path / "store.db")
-    yield opened
-    await opened.close()
 
 
 async def test_c47_a_run_that_waits_is_driven_again_without_running_anything_or_asking_the_model(

@@ -15,7 +15,9 @@ from typing import Literal, Protocol, TypeAlias
 
 from backstay.core.context import Principal
 from backstay.core.errors import NotFoundError, SetupError
+from backstay.core.ids import new_id
 from backstay.core.messages import PLAIN, Label
+from backstay.memory.longterm.pieces import pieces, text_of
 from backstay.memory.longterm.ranking import in_common
 from backstay.memory.longterm.words import terms
 
@@ -146,6 +148,35 @@ def merged(known: Entry, more: Entry) -> Entry:
         author=max(known.author, more.author, key=_RANK.index),
         expires_at=expires,
     )
+
+
+def entries_of(
+    what: str | Path,
+    *,
+    principal: Principal,
+    source: str,
+    author: Author,
+    label: Label,
+    expires_at: float | None,
+    shared: bool,
+    now: float,
+) -> list[Entry]:
+    """The entries that hold a text or a file, in the order of its text; see `LongTermMemory.add`."""
+    person, where = owner_for(principal, shared=shared), source or (str(what) if isinstance(what, Path) else "")
+    return [
+        Entry(
+            id=new_id("k"),
+            tenant=principal.tenant,
+            person=person,
+            text=text,
+            author=author,
+            label=label,
+            sources=(where,) if where else (),
+            created_at=now,
+            expires_at=expires_at,
+        )
+        for text in pieces(text_of(what))
+    ]
 
 
 def owner_for(principal: Principal, *, shared: bool) -> str:

@@ -12,20 +12,18 @@ from pathlib import Path
 from backstay.core.context import Principal
 from backstay.core.encoder import Encoder
 from backstay.core.errors import SetupError
-from backstay.core.ids import new_id
 from backstay.core.messages import PLAIN, Label
 from backstay.memory.longterm.entry import (
     Author,
     Entry,
     Found,
     digest_of,
+    entries_of,
     merged,
     not_there,
-    owner_for,
     weighed,
     without_doubles,
 )
-from backstay.memory.longterm.pieces import pieces, text_of
 from backstay.memory.longterm.ranking import CANDIDATES, Vectors, encoded, fused, nearest
 from backstay.memory.longterm.words import terms
 from backstay.store.access import may_see
@@ -62,19 +60,18 @@ class InMemoryLongTerm:
         shared: bool = False,
     ) -> tuple[Entry, ...]:
         """See `LongTermMemory.add`."""
-        texts, person = pieces(text_of(what)), owner_for(principal, shared=shared)
-        named = source or (str(what) if isinstance(what, Path) else "")
-        vectors = await encoded(self._encoder, texts) if self._encoder else [b""] * len(texts)
-        return tuple([
-            self._kept(
-                Entry(
-                    id=new_id("k"), tenant=principal.tenant, person=person, text=text, author=author, label=label,
-                    sources=(named,) if named else (), created_at=self._clock(), expires_at=expires_at,
-                ),
-                vector,
-            )
-            for text, vector in zip(texts, vectors, strict=True)
-        ])  # fmt: skip
+        fresh = entries_of(
+            what,
+            principal=principal,
+            source=source,
+            author=author,
+            label=label,
+            expires_at=expires_at,
+            shared=shared,
+            now=self._clock(),
+        )
+        vectors = await encoded(self._encoder, [one.text for one in fresh])
+        return tuple([self._kept(entry, vector) for entry, vector in zip(fresh, vectors, strict=True)])
 
     def _kept(self, entry: Entry, vector: bytes) -> Entry:
         for number, known in self._entries.items():
@@ -89,7 +86,7 @@ class InMemoryLongTerm:
 
     async def search(self, query: str, *, principal: Principal, limit: int = 5) -> tuple[Found, ...]:
         """See `LongTermMemory.search`."""
-        vector = (await encoded(self._encoder, [query]))[0] if self._encoder and query.strip() else b""
+        vector = (await encoded(self._encoder, [query]))[0] if query.strip() else b""
         now = self._clock()
         mine = {
             number: one

@@ -38,8 +38,10 @@ def named(encoder: Encoder | None) -> str:
     return "" if encoder is None else f"{type(encoder).__module__}:{type(encoder).__qualname__}"
 
 
-async def encoded(encoder: Encoder, texts: Sequence[str]) -> list[bytes]:
-    """Vectors as 32-bit floats, made in a thread: an encoder may take seconds to load."""
+async def encoded(encoder: Encoder | None, texts: Sequence[str]) -> list[bytes]:
+    """Vectors as 32-bit floats, made in a thread, since an encoder may take seconds to load; empty without one."""
+    if encoder is None:
+        return [b""] * len(texts)
     found = await asyncio.to_thread(encoder.encode, list(texts))
     return [array("f", [float(one) for one in vector]).tobytes() for vector in found]
 

@@ -19,20 +19,18 @@ from typing import TypeAlias
 from backstay.core.context import Principal
 from backstay.core.encoder import Encoder
 from backstay.core.errors import CorruptError, SetupError
-from backstay.core.ids import new_id
 from backstay.core.messages import PLAIN, Label
 from backstay.memory.longterm.entry import (
     Author,
     Entry,
     Found,
     digest_of,
+    entries_of,
     merged,
     not_there,
-    owner_for,
     weighed,
     without_doubles,
 )
-from backstay.memory.longterm.pieces import pieces, text_of
 from backstay.memory.longterm.ranking import CANDIDATES, Vectors, encoded, fused, named, nearest
 from backstay.memory.longterm.words import terms
 from backstay.store.access import STAFF
@@ -108,23 +106,24 @@ class SQLiteLongTerm:
         shared: bool = False,
     ) -> tuple[Entry, ...]:
         """See `LongTermMemory.add`. All pieces of a document are written in one transaction."""
-        texts, person = pieces(text_of(what)), owner_for(principal, shared=shared)
-        from_where = source or (str(what) if isinstance(what, Path) else "")
-        vectors = await encoded(self._encoder, texts) if self._encoder else [b""] * len(texts)
-        fresh = [
-            Entry(
-                id=new_id("k"), tenant=principal.tenant, person=person, text=text, author=author, label=label,
-                sources=(from_where,) if from_where else (), created_at=self._clock(), expires_at=expires_at,
-            )
-            for text in texts
-        ]  # fmt: skip
+        fresh = entries_of(
+            what,
+            principal=principal,
+            source=source,
+            author=author,
+            label=label,
+            expires_at=expires_at,
+            shared=shared,
+            now=self._clock(),
+        )
+        vectors = await encoded(self._encoder, [one.text for one in fresh])
         by = named(self._encoder)
         _, writer = self._open()
         return await writer.run(lambda db: tuple(_kept(db, one, v, by) for one, v in zip(fresh, vectors, strict=True)))
 
     async def search(self, query: str, *, principal: Principal, limit: int = 5) -> tuple[Found, ...]:
         """See `LongTermMemory.search`."""
-        vector = (await encoded(self._encoder, [query]))[0] if self._encoder and query.strip() else b""
+        vector = (await encoded(self._encoder, [query]))[0] if query.strip() else b""
         found = await asyncio.to_thread(self._found, terms(query), vector, principal)
         return weighed(without_doubles(found)[: max(0, limit)], query)
 
